@@ -1,0 +1,207 @@
+"""All that an implementation writes to be tested.
+
+`Backend.compile` takes a program, a device map and options; `Executable.run` takes arguments and
+returns an `Observation`. Nothing here is inherited from: a class with these methods is a backend.
+What a backend cannot show stays ``None`` and is not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.generic]
+    Value: TypeAlias = Union[Array, tuple["Value", ...]]
+
+
+class Mode(StrEnum):
+    """How an executable is driven; results must not depend on it."""
+
+    DIRECT = "direct"
+
+
+class Rejected(Exception):
+    """The implementation does not accept the program.
+
+    Raise nothing else for a program at fault: any other exception counts as a failure of the
+    implementation.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        code: str | None = None,
+        line: int | None = None,
+        message: str | None = None,
+    ) -> None:
+        super().__init__(message or f"rejected at {stage}: {code or 'no code given'}")
+        self.stage = stage
+        """``parse``, ``verify``, ``compile`` or ``run``."""
+
+        self.code = code
+        self.line = line
+
+
+class Inexpressible(Exception):
+    """The program cannot be written in the form that was asked for; says why."""
+
+
+class Program(Protocol):
+    """The same program in every form; an adapter uses the one it declared."""
+
+    @property
+    def id(self) -> str:
+        """The case's id, or a name for messages."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The canonical text."""
+        ...
+
+    def onnx(self) -> bytes:
+        """The program as a serialized ONNX model.
+
+        Raises:
+            Inexpressible: ONNX has no way to say it.
+        """
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One device that a backend knows of."""
+
+    name: str
+    """``kind[.variant]:index``, such as ``sim:0``."""
+
+    kind: str
+    index: int
+    available: bool = True
+    reason: str | None = None
+    """Exactly why it is not available."""
+
+    memory_space: str | None = None
+    """Devices with the same one see each other's memory."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a case asks of the compiler."""
+
+    policy: str = "copy"
+    """``copy``, ``replicate`` or ``error``."""
+
+    default: str | None = None
+    """The device for what nothing places."""
+
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the backend itself."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One operator that ran."""
+
+    op: str
+    defines: tuple[str, ...]
+    """The source variables it computed, fused-away ones included: ``main/%s``."""
+
+    device: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One transfer, or ``count`` of them where a backend knows only a total per pair of devices."""
+
+    source: str
+    target: str
+    value: str | None = None
+    """``main/%s``, if known."""
+
+    bytes: int | None = None
+    cause: str | None = None
+    """``read``, ``host``, ``result``, ``explicit``, ``argument``, ``constant``, ``deliver``; a
+    backend that cannot tell leaves it ``None``."""
+
+    reader: str | None = None
+    count: int = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes in use on one device."""
+
+    start: int
+    end: int
+    peak: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one run let the kit see."""
+
+    results: Value
+    """An array, or a tuple of results, nested as the program says."""
+
+    executions: Sequence[Execution] | None = None
+    copies: Sequence[Copy] | None = None
+    memory: Mapping[str, Memory] | None = None
+    intermediates: Mapping[str, Array] | None = None
+    """By source variable, ``main/%s``: what was really computed in this run."""
+
+
+class Executable(Protocol):
+    """A program ready to run; the kit may run it more than once."""
+
+    def run(self, entry: str, args: Sequence[Value], mode: Mode = Mode.DIRECT) -> Observation:
+        """Run function ``entry``; arguments arrive on the host.
+
+        Raises:
+            Rejected: The arguments are at fault, or the run ended in a located error.
+        """
+        ...
+
+
+class Backend(Protocol):
+    """Drives one implementation."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do, as words and patterns (`hettest.capability`)."""
+        ...
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """All devices it knows of, the unavailable ones with the reason."""
+        ...
+
+    def compile(
+        self, program: Program, device_map: Mapping[str, str], options: Options
+    ) -> Executable:
+        """Return ``program`` ready to run, with its roles bound as ``device_map`` says.
+
+        Raises:
+            Rejected: The program is at fault.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what was opened."""
+        ...

@@ -1,0 +1,34 @@
+"""What the runtime calls to get work done: the contract between targets and runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Kernel(Protocol):
+    """A primitive function, compiled for one device kind."""
+
+    name: str
+    """Its own name: ``fused_add_exp``."""
+
+    ops: tuple[str, ...]
+    """The operators inside, in order."""
+
+    library: bool
+    """Whether it calls a library (`OpDef.compute`) rather than code made for it."""
+
+    def __call__(
+        self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
+    ) -> Sequence[Any]:
+        """Compute the results from ``inputs`` and return them, as arrays of namespace ``xp``.
+
+        An input is an array on the kernel's device, a NumPy array for a host operand, a tuple of
+        ints for a shape value, or ``None`` for one left out. ``outputs[i]`` is the memory to write
+        result ``i`` to, C-contiguous; it is ``None`` when the size was not known, and then the
+        result is fresh. Inputs are never written.
+
+        Raises:
+            DataError: What only the data could tell went wrong (`reference_vm.ops.definition`).
+        """
+        ...

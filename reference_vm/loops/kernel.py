@@ -1,0 +1,60 @@
+"""How an operator says what it is in the loop IR.
+
+Three shapes of rule cover what fuses:
+
+* `Elementwise`: one scalar expression of the operands' elements at the same, broadcast, place;
+* `Reduce`: fold axes away with an associative operation, after a scalar map and before another;
+* `Move`: each result element is one operand element (or a fill value); the printer decides the
+  index map from the operator's name and attributes: transposes, slices, broadcasts, concatenations.
+
+What has none of them is a library kernel: `OpDef.compute` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, Union, final
+
+from reference_vm.loops.scalar import Scalar
+from reference_vm.types.dtype import DType
+
+ScalarRule: TypeAlias = Callable[[Sequence[Scalar], Mapping[str, object]], Scalar]
+"""From the operands' elements and the attributes to the result's element."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """``result[i] = element(x[i], y[i], …)`` with NumPy's broadcasting."""
+
+    element: ScalarRule
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """``result[i] = after(fold over j of before(x[i, j]), count)``; axes by the attribute ``axis``.
+
+    f16 and bf16 accumulate in f32 and are rounded once.
+    """
+
+    op: str
+    """``add``, ``mul``, ``max`` or ``min``, as in `scalar.BINARY`."""
+
+    identity: Callable[[DType], float | int]
+    before: Callable[[Scalar], Scalar] | None = None
+    after: Callable[[Scalar, Scalar], Scalar] | None = None
+    """Gets the fold and the number of elements folded, both in the accumulator's dtype."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Each result element is one operand element: ``kind`` names the index map."""
+
+    kind: str
+    """``permute``, ``broadcast``, ``slice``, ``concat``, ``reshape``, ``flip``, ``take``."""
+
+
+LoopRule: TypeAlias = Union[Elementwise, Reduce, Move]

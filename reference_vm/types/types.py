@@ -1,0 +1,141 @@
+"""The types of values.
+
+Types are values: equal by content, whatever made them. Only tensors carry a virtual device;
+tuples, functions and algebraic data types have those of their leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, Union, final
+
+from reference_vm.types.device import VirtualDevice
+from reference_vm.types.dim import Dim, Poly, Shape, Unknown, product, substitute
+from reference_vm.types.dtype import DType
+
+
+def _dims(shape: Shape | None) -> str:
+    return "..." if shape is None else ", ".join(map(str_dim, shape))
+
+
+def str_dim(dim: Dim) -> str:
+    return "?" if isinstance(dim, Unknown) else str(dim)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A tensor: ``f32[n, 4] @accel``."""
+
+    dtype: DType
+    shape: Shape | None
+    """The dims, outermost first; ``None`` when even the rank is unknown."""
+
+    vdevice: VirtualDevice | None = None
+    """The virtual device the tensor lives on; ``None`` while nothing says it."""
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dim is a number."""
+        return self.shape is not None and all(isinstance(d, int) for d in self.shape)
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether every dim is a number or an expression of symbols."""
+        return self.shape is not None and all(isinstance(d, int | Poly) for d in self.shape)
+
+    @property
+    def elements(self) -> Dim | None:
+        """The number of elements; ``None`` if the rank is unknown."""
+        return None if self.shape is None else product(self.shape)
+
+    def on(self, vdevice: VirtualDevice | None) -> TensorType:
+        return replace(self, vdevice=vdevice)
+
+    def __str__(self) -> str:
+        place = f" {self.vdevice}" if self.vdevice else ""
+        return f"{self.dtype}[{_dims(self.shape)}]{place}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShapeType:
+    """A shape value, which lives on the host: ``shape[n, 4]``."""
+
+    dims: Shape | None
+
+    def __str__(self) -> str:
+        return f"shape[{_dims(self.dims)}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """A tuple: ``(f32[4], i64[])``."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        comma = "," if len(self.items) == 1 else ""
+        return f"({', '.join(map(str, self.items))}{comma})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """A function or closure: ``(f32[4]) -> f32[4]``."""
+
+    params: tuple[Type, ...]
+    result: Type
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.params))}) -> {self.result}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AdtType:
+    """An algebraic data type, ``List[f32[4]]``, or a type parameter of one, ``T``."""
+
+    name: str
+    args: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.args))}]" if self.args else self.name
+
+
+Type: TypeAlias = Union[TensorType, ShapeType, TupleType, FunctionType, AdtType]
+
+
+def leaves(type_: Type) -> Iterator[TensorType]:
+    """Yield the tensors inside nested tuples, in order; other types have no leaves."""
+    stack: list[Type] = [type_]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, TensorType):
+            yield top
+        elif isinstance(top, TupleType):
+            stack.extend(reversed(top.items))
+
+
+def substitute_dims(type_: Type, values: Mapping[str, Dim]) -> Type:
+    """Return ``type_`` with symbols replaced in every dim."""
+    match type_:
+        case TensorType(shape=shape) if shape is not None:
+            return replace(type_, shape=tuple(substitute(d, values) for d in shape))
+        case ShapeType(dims=dims) if dims is not None:
+            return ShapeType(tuple(substitute(d, values) for d in dims))
+        case TupleType(items=items):
+            return TupleType(tuple(substitute_dims(t, values) for t in items))
+        case FunctionType(params=params, result=result):
+            inner = tuple(substitute_dims(t, values) for t in params)
+            return FunctionType(inner, substitute_dims(result, values))
+        case AdtType(name=name, args=args):
+            return AdtType(name, tuple(substitute_dims(t, values) for t in args))
+        case _:
+            return type_
