@@ -29,6 +29,6 @@ class Kernel(Protocol):
         result is fresh. Inputs are never written.
 
         Raises:
-            DataError: What only the data could tell went wrong (`reference_vm.ops.definition`).
+            DataError: What only the data could tell went wrong (`diagnostics.DataError`).
         """
         ...

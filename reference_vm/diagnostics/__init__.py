@@ -2,9 +2,10 @@
 
 from reference_vm.diagnostics.diagnostic import (
     CompileError,
+    DataError,
     Diagnostic,
     DiagnosticError,
     ExecutionError,
 )
 
-__all__ = ["CompileError", "Diagnostic", "DiagnosticError", "ExecutionError"]
+__all__ = ["CompileError", "DataError", "Diagnostic", "DiagnosticError", "ExecutionError"]

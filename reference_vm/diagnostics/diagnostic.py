@@ -56,3 +56,17 @@ class CompileError(DiagnosticError):
 @final
 class ExecutionError(DiagnosticError):
     """A run failed; the session can be used again."""
+
+
+class DataError(Exception):
+    """What only the data could tell went wrong: an index out of range, a division by zero.
+
+    Raised by kernels, which know neither line nor variable; the runtime adds both and raises an
+    `ExecutionError`.
+    """
+
+    def __init__(self, code: str, message: str, help: str | None = None) -> None:  # noqa: A002 - the diagnostic's own word
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.help = help

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
-from reference_vm.diagnostics import CompileError, Diagnostic
+from reference_vm.diagnostics import CompileError, DataError, Diagnostic
 from reference_vm.source import Span
 from reference_vm.types import Attrs, AttrValue, Dim, TensorType, Type
 
@@ -163,16 +163,6 @@ shape values, tuples of ints; one left out is ``None``. Written once, it runs on
 has an array namespace. Must return fresh or aliased memory, never write its operands. Raises
 `DataError` for what only the data can tell.
 """
-
-
-class DataError(Exception):
-    """What only the data could tell went wrong: an index out of range, a division by zero."""
-
-    def __init__(self, code: str, message: str, help: str | None = None) -> None:  # noqa: A002 - the diagnostic's own word
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.help = help
 
 
 @final
