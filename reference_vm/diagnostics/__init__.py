@@ -3,10 +3,9 @@
 from reference_vm.diagnostics.diagnostic import (
     CompileError,
     DataError,
-    DataError,
     Diagnostic,
     DiagnosticError,
     ExecutionError,
 )
 
-__all__ = ["CompileError", "DataError", "DataError", "Diagnostic", "DiagnosticError", "ExecutionError"]
+__all__ = ["CompileError", "DataError", "Diagnostic", "DiagnosticError", "ExecutionError"]

@@ -70,16 +70,3 @@ class DataError(Exception):
         self.code = code
         self.message = message
         self.help = help
-
-
-class DataError(Exception):
-    """What only the data could tell went wrong: an index out of range, a division by zero.
-
-    Kernels raise it; the runtime makes it an `ExecutionError` with operator, line and variable.
-    """
-
-    def __init__(self, code: str, message: str, help: str | None = None) -> None:  # noqa: A002 - the diagnostic's own word
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.help = help
