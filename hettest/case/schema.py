@@ -1,0 +1,58 @@
+"""The published schema of case files, and what a file breaks of it, in our words."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+SCHEMA = Path(__file__).with_name("schema.json")
+
+
+@cache
+def _validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def violations(data: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield each violation: the path of the key at fault, and what is wrong there."""
+    for error in sorted(_validator().iter_errors(data), key=lambda e: list(map(str, e.path))):
+        yield tuple(error.absolute_path), _wording(error)
+
+
+def _wording(error: ValidationError) -> str:
+    found: Any = error.instance
+    expected: Any = error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            return _unknown_keys(found, error.schema)
+        case "required":
+            return f"{', '.join(k for k in expected if k not in found)} is missing"
+        case "oneOf":
+            keys = ", ".join(option["required"][0] for option in expected)
+            return f"needs exactly one of {keys}"
+        case "enum":
+            return f"found {found!r}, expected one of {', '.join(map(str, expected))}"
+        case "const":
+            return f"found {found!r}, expected {expected!r}"
+        case "dependentRequired":
+            return "a looser bound needs a reason"
+        case _:
+            return str(error.message)
+
+
+def _unknown_keys(found: dict[str, Any], schema: Any) -> str:
+    known = list(schema.get("properties", ()))
+    unknown = [k for k in found if k not in known]
+    close = difflib.get_close_matches(unknown[0], known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the keys here are {', '.join(known)}"
+    return f"{', '.join(unknown)} is no key of this table; {hint}"

@@ -1,0 +1,56 @@
+"""One case file, several items: every combination of the sweep's values, filled in.
+
+For ``[sweep]`` with ``dtype = ["f32", "i32"]``, each ``${dtype}`` in the program, the runs and the
+expectations becomes ``f32`` in the first combination and ``i32`` in the second. A text that is
+nothing but ``${name}`` becomes the value itself, a number or a list too. A table instead of a list
+gives its values names of their own for the ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+_HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def combinations(sweep: Mapping[str, Any]) -> Iterator[Mapping[str, tuple[str, Any]]]:
+    """Yield each combination: by name, the value's word in ids and the value."""
+    choices = [
+        [(name, (word, value)) for word, value in _named_values(values)]
+        for name, values in sweep.items()
+    ]
+    for combination in product(*choices):
+        yield dict(combination)
+
+
+def fill(value: Any, values: Mapping[str, Any]) -> Any:
+    """Return ``value`` with each ``${name}`` inside it replaced.
+
+    Raises:
+        KeyError: A name is not one of the sweep's.
+    """
+    if isinstance(value, str):
+        whole = _HOLE.fullmatch(value)
+        if whole:
+            return values[whole[1]]
+        return _HOLE.sub(lambda hole: str(values[hole[1]]), value)
+    if isinstance(value, dict):
+        return {key: fill(inner, values) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [fill(inner, values) for inner in value]
+    return value
+
+
+def _named_values(values: Any) -> list[tuple[str, Any]]:
+    if isinstance(values, dict):
+        return list(values.items())
+    return [(_word(v), v) for v in values]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return "x".join(map(_word, value)) or "0d"
+    return str(value).lower() if isinstance(value, bool) else str(value)

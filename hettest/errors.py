@@ -1,0 +1,44 @@
+"""What the kit tells its user is wrong with what they asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+
+class HettestError(Exception):
+    """The kit cannot do what was asked; the message says why and what to do."""
+
+
+@final
+class UsageError(HettestError):
+    """An option or an argument is wrong."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file, in the form that editors can jump to."""
+
+    file: str
+    line: int | None
+    where: str
+    """The key at fault, ``run[0].args.a``; empty for the whole file."""
+
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return (
+            f"{place}: {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+        )
+
+
+@final
+class CaseError(HettestError):
+    """A case file is malformed."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
