@@ -18,6 +18,10 @@ def _nearest(name: str, known: Sequence[str], otherwise: str) -> str:
     return f"did you mean {close[0]}?" if close else otherwise
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def unknown_vdevice(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
     listed = ", ".join(f"@{k}" for k in known) or "none"
     return Diagnostic(
@@ -83,4 +87,257 @@ def attribute_type(
         code="attribute-type",
         message=f"{op}: attribute {name} is {found!r}, expected {expected}",
         span=span,
+    )
+
+
+# ONNX exchange: there is no text to point at, so the place is said in words, `node 3 (Conv "c1")`.
+
+
+def invalid_model(where: str, message: str, help: str | None = None) -> Diagnostic:  # noqa: A002 - the diagnostic's own word
+    return Diagnostic("invalid-model", f"{where}: {message}", None, help)
+
+
+def unsupported_operator(where: str, message: str, help: str | None = None) -> Diagnostic:  # noqa: A002 - the diagnostic's own word
+    return Diagnostic("unsupported-operator", f"{where}: {message}", None, help)
+
+
+def unsupported_type(where: str, found: str) -> Diagnostic:
+    return Diagnostic(
+        code="unsupported-type",
+        message=f"{where}: found {found}, expected a tensor of numbers or bools",
+        help="docs/reference/language.md lists the dtypes",
+    )
+
+
+def nondeterministic(where: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        code="nondeterministic",
+        message=f"{where}: {message}, so no result could be judged",
+        help="make the random values outside the model and hand them in as an input",
+    )
+
+
+def external_data(where: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        code="external-data",
+        message=f"{where}: {message}",
+        help="external data is read from files in the model's own folder only",
+    )
+
+
+def inexpressible(where: str, message: str) -> Diagnostic:
+    return Diagnostic("inexpressible", f"{where}: {message}")
+
+
+def oracle_unsupported(construct: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="oracle-unsupported",
+        message=f"the oracle has no meaning for {construct}",
+        span=span,
+        help="state the expected result in the case",
+    )
+
+
+def data_error(code: str, message: str, span: Span | None, hint: str | None) -> Diagnostic:
+    return Diagnostic(code=code, message=message, span=span, help=hint)
+
+
+# Passes.
+
+
+def unbound_role(role: str, known: Sequence[str], span: Span | None) -> Diagnostic:
+    listed = ", ".join(known) or "no role"
+    return Diagnostic(
+        code="unbound-role",
+        message=f"role @{role} has no device: the device map binds {listed}",
+        span=span,
+        help=f"add it to the device map: {role}=cpu:0",
+    )
+
+
+def role_bound_twice(role: str, text: str, mapped: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="role-bound-twice",
+        message=f"role @{role} is {text} in the program and {mapped} in the device map",
+        span=span,
+        help=f"leave {role} out of the device map, or declare it without a device",
+    )
+
+
+def nesting_too_deep(function: str, found: int, limit: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="nesting-too-deep",
+        message=f"@{function} nests regions {found} deep, expected {limit} at most",
+        span=span,
+        help="move inner regions into functions of their own",
+    )
+
+
+def not_yet_lowered(construct: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="not-yet-lowered",
+        message=f"{construct} parses and verifies, but is not lowered",
+        span=span,
+        help="first-order functions that do not call themselves, and if, are lowered",
+    )
+
+
+def type_mismatch(what: str, found: str, expected: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="type-mismatch",
+        message=f"{what}: found {found}, expected {expected}",
+        span=span,
+    )
+
+
+def not_statically_known(what: str, found: str, expected: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="type-mismatch",
+        message=f"{what}: found {found}, expected {expected}",
+        span=span,
+        help="only a run can tell whether they agree: assert it by match_cast",
+    )
+
+
+def match_cast_without_type(name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="type-mismatch",
+        message=f"match_cast: %{name} has no type, expected the type to cast to",
+        span=span,
+        help=f"write it on the binding: %{name}: f32[n, 4] = match_cast(…)",
+    )
+
+
+def no_such_item(name: str, index: int, count: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="type-mismatch",
+        message=f"%{name}[{index}]: found a tuple of {count}, expected an index below {count}",
+        span=span,
+    )
+
+
+def unknown_function(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-function",
+        message=f"@{name} is not a function of this module",
+        span=span,
+        help=_nearest(name, known, f"declare it: fn @{name}(…)"),
+    )
+
+
+def wrong_argument_count(name: str, found: int, expected: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="wrong-arity",
+        message=f"@{name}: found {found} argument{'' if found == 1 else 's'}, expected {expected}",
+        span=span,
+    )
+
+
+# The text form: what the parser finds.
+
+
+def syntax_error(found: str, expected: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("syntax-error", f"found {found}, expected {expected}", span)
+
+
+def unreadable_text(found: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unreadable-text",
+        message=f"found {found}, which starts no token",
+        span=span,
+        help='names are written %x, @f or %"any text"; strings are JSON strings on one line',
+    )
+
+
+def nesting_too_deep(what: str, limit: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="nesting-too-deep",
+        message=f"{what} nest deeper than {limit:,}",
+        span=span,
+    )
+
+
+def unsupported_version(found: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unsupported-version",
+        message=f"found version {found} of the language, expected 1",
+        span=span,
+    )
+
+
+def invalid_device(message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("invalid-device", message, span)
+
+
+def number_too_large(found: str, span: Span | None) -> Diagnostic:
+    shown = found if len(found) <= 24 else f"{found[:20]}… ({len(found)} digits)"
+    return Diagnostic(
+        code="number-too-large",
+        message=f"found {shown}, expected a number below 2^64",
+        span=span,
+    )
+
+
+def invalid_dim(message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("invalid-dim", message, span)
+
+
+def element_count(found: int, shape: Sequence[int], expected: int, span: Span | None) -> Diagnostic:
+    dims = ", ".join(map(str, shape))
+    return Diagnostic(
+        code="element-count",
+        message=f"found {_count(found, 'element')}, but shape [{dims}] has {expected}",
+        span=span,
+        help="data is one flat row-major list; const f32[4] splat 0.0 repeats one element",
+    )
+
+
+def invalid_hex(message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-hex",
+        message=message,
+        span=span,
+        help="hex holds the elements' bytes, little-endian, two digits a byte",
+    )
+
+
+def literal_type(found: str, dtype: str, expected: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("literal-type", f"found {found} in {dtype} data, expected {expected}", span)
+
+
+def literal_out_of_range(found: str, dtype: str, allowed: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="literal-out-of-range",
+        message=f"found {found}, but {dtype} holds {allowed}",
+        span=span,
+    )
+
+
+def weights_path(found: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="weights-path",
+        message=f"found weights file {found!r}, expected a path inside the module's own folder",
+        span=span,
+        help='write a relative path without "..": from "weights.safetensors" "key"',
+    )
+
+
+def duplicate_attribute(name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("duplicate-attribute", f"attribute {name} is given twice", span)
+
+
+def unknown_attribute_dim(name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="attribute-value",
+        message=f"attribute {name} is ?, expected a value known at compile time",
+        span=span,
+    )
+
+
+def constructor_operand(name: str, found: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="constructor-operand",
+        message=f"{name}: found {found}, but a constructor takes variables only",
+        span=span,
+        help="bind it to a variable first: %f = @f",
     )

@@ -1,0 +1,83 @@
+"""Compare what a run gave with an estimate, element by element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hettest.language import Estimate
+
+Array: TypeAlias = NDArray[Any]
+
+
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """One tensor of a run beside its estimate."""
+
+    difference: Array
+    """Absolute, in higher precision; infinite where one is NaN or infinite and the other is not."""
+
+    allowed: Array
+    """The estimate's error bound."""
+
+    undecided: Array
+    """Where the bound is infinite: a decision was too close to call."""
+
+    @property
+    def error(self) -> float:
+        """The largest difference among decided elements."""
+        return _largest(np.where(self.undecided, 0.0, self.difference))
+
+    @property
+    def worst(self) -> float:
+        """The largest difference as a part of what is allowed; 0 where there is none."""
+        with np.errstate(all="ignore"):
+            part = np.where(self.difference > 0, self.difference / self.allowed, 0.0)
+        return _largest(np.where(self.undecided, 0.0, part))
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """The index of the element whose difference is the largest part of what is allowed."""
+        with np.errstate(all="ignore"):
+            part = np.where(self.difference > 0, self.difference / self.allowed, 0.0)
+        flat = np.where(self.undecided, 0.0, part)
+        return tuple(int(i) for i in np.unravel_index(int(np.argmax(flat)), flat.shape))
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(values)) if values.size else 0.0
+
+
+def compare(seen: Array, estimate: Estimate) -> Comparison:
+    """Return ``seen`` beside ``estimate``; both have one shape.
+
+    NaN equals NaN, infinities are equal by sign, zeros of either sign are equal.
+    """
+    value = estimate.value
+    allowed = estimate.errors
+    if not estimate.dtype.is_float:
+        wrong = np.where(np.asarray(seen) == value, 0.0, np.inf)
+        return Comparison(wrong, allowed, np.isinf(allowed))
+    with np.errstate(all="ignore"):
+        wide = np.asarray(seen).astype(value.dtype)
+        difference = np.abs(wide - value)
+    same = (np.isnan(wide) & np.isnan(value)) | (wide == value)
+    difference = np.where(same, 0.0, np.where(np.isnan(difference), np.inf, difference))
+    return Comparison(difference.astype(np.float64), allowed, np.isinf(allowed))
+
+
+def same_bits(left: Array, right: Array, signed_zeros: bool = False) -> bool:
+    """Whether two arrays have one dtype, one shape and equal elements."""
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    if left.dtype.kind in "biu":
+        return bool(np.array_equal(left, right))
+    a, b = left.astype(np.longdouble), right.astype(np.longdouble)
+    equal = (np.isnan(a) & np.isnan(b)) | (a == b)
+    if signed_zeros:
+        equal &= (a != 0) | (np.signbit(a) == np.signbit(b))
+    return bool(np.all(equal))

@@ -1,0 +1,280 @@
+"""Judge a run's values: the four numeric checks, and what the case expects.
+
+1. *local*: each operator, on the operands that it got in the run, is within its own bound;
+2. *ratio*: the placed run is at most 4 times worse than the CPU-only run, or than 4 unit
+   roundoffs of the result's scale;
+3. *anchor*: the CPU-only run's error is at most 8 times the spread of 8 evaluations with random
+   rounding;
+4. *bound*: the result is within the end-to-end bound, where that is below 1% of the scale.
+
+Integers, bools and moved data must be exact to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hettest.backend.protocol import Observation
+from hettest.judge.compare import Comparison, compare
+from hettest.judge.verdict import Check, Status, Verdict
+from hettest.language import Estimate, Module, OracleResult, Span, oracle, to_numpy
+
+Array: TypeAlias = NDArray[Any]
+Value: TypeAlias = "Array | tuple[Value, ...]"
+
+RATIO: Final = 4.0
+FLOOR: Final = 4.0
+"""Unit roundoffs of the result's scale that the placed run may always be off by, times `RATIO`."""
+
+ANCHOR: Final = 8.0
+RUNS: Final = 8
+IN_FORCE: Final = 0.01
+UNDECIDED: Final = 0.01
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield what is not a tuple, in order."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+@final
+@dataclass
+class _Local:
+    """Gathers the local check's findings."""
+
+    worst: float = 0.0
+    detail: str = "no operator's result was observed"
+    seen: int = 0
+    undecided: int = 0
+    elements: int = 0
+    misshapen: list[str] = field(default_factory=list)
+
+    def visit(self, name: str, op: str, estimate: Estimate, seen: Array, span: Span | None) -> None:
+        line = f" (line {span.line})" if span is not None else ""
+        if seen.shape != estimate.value.shape:
+            self.misshapen.append(
+                f"{name} = {op}{line}: shape {seen.shape}, expected {estimate.value.shape}"
+            )
+            return
+        comparison = compare(seen, estimate)
+        self.seen += 1
+        self.elements += seen.size
+        self.undecided += int(np.count_nonzero(comparison.undecided))
+        if comparison.worst > self.worst or self.seen == 1:
+            self.worst = max(self.worst, comparison.worst)
+            self.detail = _local_detail(name, op, line, estimate, seen, comparison)
+
+    def check(self) -> Check:
+        if self.misshapen:
+            return Check("local", Status.FAILS, self.misshapen[0], float("inf"))
+        if not self.seen:
+            return Check("local", Status.UNPROVEN, self.detail)
+        status = Status.FAILS if self.worst > 1 else _decided(self.undecided, self.elements)
+        return Check("local", status, self.detail, self.worst, self.undecided)
+
+
+def _local_detail(
+    name: str, op: str, line: str, estimate: Estimate, seen: Array, comparison: Comparison
+) -> str:
+    if not seen.size or comparison.worst == 0:
+        return f"{name} = {op}{line}: exact"
+    place = comparison.place
+    return (
+        f"{name} = {op}{line}: element {list(place)} is {seen[place]}, "
+        f"expected {float(estimate.value[place])!r} within {comparison.allowed[place]:.3g}"
+    )
+
+
+def _decided(undecided: int, elements: int) -> Status:
+    return Status.UNDECIDED if undecided > UNDECIDED * max(elements, 1) else Status.HOLDS
+
+
+def judge(
+    module: Module,
+    entry: str,
+    args: Sequence[Value],
+    placed: Observation,
+    baseline: Observation | None,
+    *,
+    expected: Value | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """Judge the values of a placed run beside those of a CPU-only run of the same program.
+
+    Args:
+        module: The program, as parsed.
+        entry: The function that was run.
+        args: What it was given.
+        placed: What the placed run let the kit see.
+        baseline: The same for the CPU-only run; ``None`` where there is none, and then the placed
+            run is held to the anchor itself.
+        expected: The case's own literal results.
+        seed: For the random rounding.
+
+    Raises:
+        CompileError: The oracle cannot walk the program.
+        ExecutionError: The data is at fault; a right run ends in an error too.
+    """
+    evaluation = oracle.evaluate(module, entry, args, placed.intermediates)
+    estimates = list(leaves(evaluation.result))
+    seen = list(leaves(placed.results))
+    checks = [_form(estimates, seen)]
+    if checks[0].status is Status.FAILS:
+        return Verdict(tuple(checks))
+    pairs = [compare(s, e) for s, e in zip(seen, estimates, strict=True)]
+    if expected is not None:
+        checks.append(_expected(estimates, seen, list(leaves(expected))))
+    checks.append(_local(module, entry, args, placed.intermediates))
+    base = baseline if baseline is not None else placed
+    base_evaluation = evaluation
+    if baseline is not None and _decides_apart(placed, baseline):
+        base_evaluation = oracle.evaluate(module, entry, args, baseline.intermediates)
+    base_estimates = list(leaves(base_evaluation.result))
+    base_seen = list(leaves(base.results))
+    form = _form(base_estimates, base_seen)
+    if form.status is Status.FAILS:
+        wrong = Check("anchor", Status.FAILS, f"the CPU-only run: {form.detail}", float("inf"))
+        return Verdict((*checks, wrong))
+    base_pairs = [compare(s, e) for s, e in zip(base_seen, base_estimates, strict=True)]
+    checks.append(_ratio(estimates, pairs, base_pairs))
+
+    def spread() -> tuple[OracleResult, ...]:
+        return oracle.spread(
+            module, entry, args, base_evaluation, base.intermediates, runs=RUNS, seed=seed
+        )
+
+    checks.append(_anchor(base_estimates, base_pairs, spread))
+    checks.append(_bound(estimates, pairs))
+    return Verdict(tuple(checks))
+
+
+def _form(estimates: Sequence[Any], seen: Sequence[Any]) -> Check:
+    if len(estimates) != len(seen):
+        detail = f"found {len(seen)} results, expected {len(estimates)}"
+        return Check("form", Status.FAILS, detail, float("inf"))
+    for number, (estimate, array) in enumerate(zip(estimates, seen, strict=True)):
+        if not isinstance(estimate, Estimate):
+            continue
+        wanted = to_numpy(estimate.dtype)
+        if array.dtype != wanted or array.shape != estimate.value.shape:
+            detail = (
+                f"result {number} is {array.dtype}{list(array.shape)}, "
+                f"expected {wanted}{list(estimate.value.shape)}"
+            )
+            return Check("form", Status.FAILS, detail, float("inf"))
+    return Check("form", Status.HOLDS, "dtypes and shapes as expected")
+
+
+def _expected(
+    estimates: Sequence[Estimate], seen: Sequence[Array], wanted: Sequence[Array]
+) -> Check:
+    if len(wanted) != len(seen):
+        detail = f"found {len(seen)} results, the case expects {len(wanted)}"
+        return Check("expected", Status.FAILS, detail, float("inf"))
+    worst, text = 0.0, "as the case says"
+    for number, (estimate, array, want) in enumerate(zip(estimates, seen, wanted, strict=True)):
+        if array.shape != want.shape or array.dtype != want.dtype:
+            detail = (
+                f"result {number} is {array.dtype}{list(array.shape)}, "
+                f"the case expects {want.dtype}{list(want.shape)}"
+            )
+            return Check("expected", Status.FAILS, detail, float("inf"))
+        literal = Estimate.exact(want, estimate.dtype)
+        allowed = np.where(np.isinf(estimate.errors), 0.0, estimate.errors)
+        if estimate.dtype.is_float:
+            allowed = allowed + np.abs(np.nan_to_num(literal.value, posinf=0.0, neginf=0.0)) * (
+                estimate.dtype.unit_roundoff
+            )
+        comparison = compare(array, Estimate(literal.value, allowed, estimate.dtype))
+        if comparison.worst > worst:
+            worst, place = comparison.worst, comparison.place
+            text = f"result {number}, element {list(place)}: found {array[place]}, expected {want[place]}"
+    return Check("expected", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
+
+
+def _local(
+    module: Module, entry: str, args: Sequence[Value], seen: Mapping[str, Array] | None
+) -> Check:
+    findings = _Local()
+    if seen:
+        oracle.check_locally(module, entry, args, seen, findings.visit)
+    return findings.check()
+
+
+def _decides_apart(placed: Observation, baseline: Observation) -> bool:
+    """Whether any decision that both runs showed came out differently."""
+    one, other = placed.intermediates or {}, baseline.intermediates or {}
+    if one.keys() != other.keys():
+        return True
+    return any(
+        array.dtype.kind in "biu" and not np.array_equal(array, other[name])
+        for name, array in one.items()
+    ) or any(array.dtype.kind == "f" for array in one.values() if array.size == 0)
+
+
+def _ratio(
+    estimates: Sequence[Estimate], pairs: Sequence[Comparison], base: Sequence[Comparison]
+) -> Check:
+    worst, text, undecided, elements = 0.0, "exact", 0, 0
+    for estimate, pair, other in zip(estimates, pairs, base, strict=True):
+        floor = FLOOR * _unit(estimate) * estimate.scale
+        allowed = RATIO * max(other.error, floor)
+        part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
+        undecided += int(np.count_nonzero(pair.undecided))
+        elements += pair.undecided.size
+        if part > worst:
+            worst = part
+            text = (
+                f"error {pair.error:.3g} placed, {other.error:.3g} CPU-only, allowed {allowed:.3g}"
+            )
+    status = Status.FAILS if worst > 1 else _decided(undecided, elements)
+    return Check("ratio", status, text, worst, undecided)
+
+
+def _unit(estimate: Estimate) -> float:
+    return estimate.dtype.unit_roundoff if estimate.dtype.is_float else 0.0
+
+
+def _anchor(
+    estimates: Sequence[Estimate],
+    base: Sequence[Comparison],
+    spread: Callable[[], tuple[OracleResult, ...]],
+) -> Check:
+    if all(pair.error == 0 for pair in base):
+        return Check("anchor", Status.HOLDS, "exact", 0.0)
+    runs = [list(leaves(run)) for run in spread()]
+    worst, text = 0.0, "exact"
+    for number, (estimate, pair) in enumerate(zip(estimates, base, strict=True)):
+        values = np.stack([run[number].value for run in runs])
+        with np.errstate(all="ignore"):
+            width = np.max(values, axis=0) - np.min(values, axis=0)
+        finite = width[np.isfinite(width) & ~pair.undecided]
+        allowed = ANCHOR * (float(np.max(finite)) if finite.size else 0.0)
+        part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
+        if part > worst:
+            worst = part
+            text = f"error {pair.error:.3g} CPU-only, allowed {allowed:.3g}"
+    return Check("anchor", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
+
+
+def _bound(estimates: Sequence[Estimate], pairs: Sequence[Comparison]) -> Check:
+    worst, text = 0.0, "exact"
+    for estimate, pair in zip(estimates, pairs, strict=True):
+        finite = pair.allowed[np.isfinite(pair.allowed)]
+        widest = float(np.max(finite)) if finite.size else 0.0
+        if widest > IN_FORCE * estimate.scale and widest > 0:
+            detail = f"bound vacuous: {widest:.3g} for values up to {estimate.scale:.3g}"
+            return Check("bound", Status.VACUOUS, detail)
+        if pair.worst > worst:
+            worst = pair.worst
+            text = f"error {pair.error:.3g}, bound up to {widest:.3g}"
+    return Check("bound", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)

@@ -1,0 +1,176 @@
+"""A value as the oracle knows it: in higher precision, with a bound on how far off a run may be.
+
+f16, bf16 and f32 are evaluated in f64, f64 in NumPy's ``longdouble``, and never rounded to their
+own precision. Integers, bools and moved data are exact, and then ``error`` is ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference_vm.types.arrays import to_numpy
+from reference_vm.types.dtype import BF16, F16, F32, F64, DType
+
+Wide: TypeAlias = NDArray[Any]
+
+_LARGEST: Final = {
+    F16.name: 65504.0,
+    BF16.name: float.fromhex("0x1.fep+127"),
+    F32.name: float(np.finfo(np.float32).max),
+    F64.name: float(np.finfo(np.float64).max),
+}
+_TINY: Final = {F16.name: 2.0**-24, BF16.name: 2.0**-133, F32.name: 2.0**-149, F64.name: 5e-324}
+
+
+def wide(dtype: DType) -> np.dtype[Any]:
+    """Return the NumPy dtype that values of ``dtype`` are evaluated in."""
+    if not dtype.is_float:
+        return to_numpy(dtype)
+    return np.dtype(np.longdouble if dtype == F64 else np.float64)
+
+
+def accumulator(dtype: DType) -> DType:
+    """Return the dtype that reductions over ``dtype`` accumulate in."""
+    return F32 if dtype.is_float and dtype.bits < 32 else dtype
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """A tensor: its value in higher precision, and the greatest error of a right run."""
+
+    value: Wide
+    error: Wide | None
+    """Absolute, of the value's shape; infinite where a decision is too close to call; ``None`` when
+    a right run gives exactly these bits."""
+
+    dtype: DType
+
+    @classmethod
+    def exact(cls, array: NDArray[Any], dtype: DType) -> Estimate:
+        """Return an observed or given array as it is."""
+        return cls(np.asarray(array).astype(wide(dtype)), None, dtype)
+
+    @property
+    def errors(self) -> Wide:
+        """The error, 0 where exact."""
+        return np.zeros(self.value.shape) if self.error is None else self.error
+
+    @property
+    def scale(self) -> float:
+        """The largest finite magnitude of the value; 0 if there is none."""
+        finite = np.abs(self.value[np.isfinite(self.value)]) if self.dtype.is_float else self.value
+        return float(np.max(finite)) if finite.size else 0.0
+
+
+Result: TypeAlias = "Estimate | tuple[int, ...] | tuple[Result, ...]"
+"""What a binding's value is: a tensor, a shape value, or a tuple of results."""
+
+
+@final
+@dataclass
+class Rounding:
+    """How float results are finished: with a bound on the error, or with random rounding.
+
+    The first evaluation of a program tracks bounds and notes each operator's typical rounding
+    error in ``noise``. Monte Carlo evaluations reuse those and draw from ``generator``.
+    """
+
+    generator: np.random.Generator | None = None
+    noise: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
+    """By the identity of the binding and the position of its result."""
+
+    key: int = 0
+    """The binding at work."""
+
+    count: int = 0
+
+    @property
+    def is_random(self) -> bool:
+        return self.generator is not None
+
+    def at(self, key: int) -> None:
+        """Start on the binding ``key``."""
+        self.key, self.count = key, 0
+
+    def exact(self, value: Wide, error: Wide | None, dtype: DType) -> Estimate:
+        """Return a result that is moved, not computed: it keeps its operand's error."""
+        if error is not None and not self.is_random and not np.any(error):
+            error = None
+        return Estimate(value, None if self.is_random else error, dtype)
+
+    def result(
+        self,
+        value: Wide,
+        dtype: DType,
+        *,
+        own: Wide,
+        propagated: Callable[[], Wide] | None = None,
+        noise: Callable[[], Wide] | None = None,
+    ) -> Estimate:
+        """Return a computed float.
+
+        Args:
+            value: The result in higher precision.
+            dtype: The dtype that a run rounds it to.
+            own: The error that the operator itself may make, in the accumulator's precision and
+                without the final rounding of 16-bit floats; 0 for a correctly rounded one.
+            propagated: What the operands' errors become.
+            noise: The typical size of ``own``; without it, ``own`` itself.
+        """
+        place = (self.key, self.count)
+        self.count += 1
+        with np.errstate(all="ignore"):
+            return self._finish(value, dtype, place, own, propagated, noise)
+
+    def _finish(
+        self,
+        value: Wide,
+        dtype: DType,
+        place: tuple[int, int],
+        own: Wide,
+        propagated: Callable[[], Wide] | None,
+        noise: Callable[[], Wide] | None,
+    ) -> Estimate:
+        magnitude = np.abs(value)
+        if self.generator is not None:
+            typical = self.noise.get(place)
+            if typical is not None and typical.shape == value.shape:
+                draw = self.generator.uniform(-1.0, 1.0, value.shape)
+                value = np.where(np.isfinite(value), value + typical * draw, value)
+            return Estimate(_overflow(value, dtype), None, dtype)
+        rounding = magnitude * (dtype.unit_roundoff * 1.01) + _TINY[dtype.name]
+        typical_own = noise() if noise is not None else own
+        typical = np.where(np.isfinite(value), typical_own + rounding, 0.0)
+        self.noise[place] = np.nan_to_num(typical, nan=0.0, posinf=0.0).astype(np.float32)
+        error = own + rounding
+        if propagated is not None:
+            error = error + propagated()
+        error = np.where(np.isnan(error), np.inf, error)
+        near = (magnitude + error >= _LARGEST[dtype.name]) & (magnitude - error < _top(dtype))
+        value = _overflow(value, dtype)
+        error = np.where(np.isfinite(value), error, 0.0)
+        error = np.where(near & ~np.isnan(value), np.inf, error)
+        return Estimate(value, np.broadcast_to(error, value.shape), dtype)
+
+
+def _top(dtype: DType) -> float:
+    """Return where rounding to nearest turns a number into infinity, as nearly as floats go."""
+    return _LARGEST[dtype.name] * (1.0 + dtype.unit_roundoff)
+
+
+def _overflow(value: Wide, dtype: DType) -> Wide:
+    """Return ``value`` with numbers too great for ``dtype`` made infinite."""
+    if dtype == F64:
+        return value
+    return np.where(np.abs(value) >= _top(dtype), np.copysign(np.inf, value), value)
+
+
+def unit(dtype: DType) -> float:
+    """Return the unit roundoff of the precision that an operator on ``dtype`` computes in."""
+    return accumulator(dtype).unit_roundoff

@@ -1,0 +1,308 @@
+"""Walk a program and evaluate it in higher precision.
+
+Three ways to walk:
+
+* `evaluate`: end to end from the arguments, with a running bound on the error; where the run showed
+  what it decided (a comparison, an argmax), the oracle follows it;
+* `spread`: end to end again with random rounding, several times: what errors are typical;
+* `check_locally`: each operator on the very operands that it got in the run, against the result
+  that it gave. Operators that left no trace (fused away) are evaluated from their operands.
+
+Programs need no types and no placement; what the oracle cannot walk is a diagnostic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference_vm.diagnostics import CompileError, DataError, ExecutionError
+from reference_vm.diagnostics import catalog as messages
+from reference_vm.ir.nodes import (
+    Alias,
+    Binding,
+    Block,
+    Call,
+    Constant,
+    Function,
+    GlobalRef,
+    If,
+    Invoke,
+    MakeTuple,
+    Module,
+    Project,
+    ShapeLiteral,
+    Var,
+    blocks,
+    operands,
+)
+from reference_vm.ops.catalog import OPS
+from reference_vm.ops.typing import fill_attrs, operator
+from reference_vm.oracle.catalog import DECISIONS, MEANINGS
+from reference_vm.oracle.definition import Operands
+from reference_vm.oracle.estimate import Estimate, Result, Rounding
+from reference_vm.source import Span
+from reference_vm.types import Attrs, TensorType, Type
+from reference_vm.types import dim as dims
+from reference_vm.types.arrays import from_numpy, to_numpy
+
+Array: TypeAlias = NDArray[Any]
+Argument: TypeAlias = "Array | tuple[Argument, ...]"
+Visit: TypeAlias = Callable[[str, str, Estimate, Array, Span | None], None]
+"""Told of each result that the run showed: its name, its operator, the estimate, what was seen."""
+
+MAX_DEPTH = 200
+"""How deep calls of functions and branches may nest."""
+
+
+@final
+@dataclass
+class _Walk:
+    module: Module
+    rounding: Rounding
+    observed: Mapping[str, Array]
+    """By source variable; what the run computed."""
+
+    restart: bool
+    """Whether to go on from what the run showed, in place of the oracle's own estimate."""
+
+    visit: Visit | None = None
+    called: set[str] = field(default_factory=set)
+
+    def function(self, function: Function, args: Sequence[Result], depth: int) -> Result:
+        if depth > MAX_DEPTH:
+            raise CompileError(messages.oracle_unsupported("recursion", function.span))
+        if function.name in self.called:
+            self.observed = {
+                name: seen
+                for name, seen in self.observed.items()
+                if not name.startswith(f"{function.name}/")
+            }  # a second call: one name no longer says which value is meant
+        self.called.add(function.name)
+        environment: dict[Var, Result] = dict(zip(function.params, args, strict=True))
+        symbols: dict[str, int] = {}
+        for param, argument in zip(function.params, args, strict=True):
+            _bind_symbols(param.type, argument, symbols)
+        return self.block(function.name, function.body, environment, symbols, depth)
+
+    def block(
+        self,
+        where: str,
+        block: Block,
+        environment: dict[Var, Result],
+        symbols: dict[str, int],
+        depth: int,
+    ) -> Result:
+        last = _last_reads(block)
+        for position, binding in enumerate(block.bindings()):
+            environment[binding.var] = self.binding(where, binding, environment, symbols, depth)
+            for dead in last.get(position, ()):
+                environment.pop(dead, None)
+        return environment[block.result]
+
+    def binding(
+        self,
+        where: str,
+        binding: Binding,
+        environment: dict[Var, Result],
+        symbols: dict[str, int],
+        depth: int,
+    ) -> Result:
+        name = binding.var.source or f"{where}/%{binding.var.name}"
+        value = binding.value
+        self.rounding.at(id(binding))
+        seen = self.observed.get(name)
+        result: Result
+        match value:
+            case Call():
+                result = self.call(value, environment, seen)
+                if value.op == "match_cast":
+                    _bind_symbols(binding.var.type, result, symbols)
+            case Constant(dtype=dtype, shape=shape, data=data):
+                array = np.frombuffer(data, to_numpy(dtype)).reshape(shape)
+                result = Estimate.exact(array, dtype)
+            case Alias(var=var):
+                result = environment[var]
+            case MakeTuple(items=items):
+                result = tuple(environment[item] for item in items)
+            case Project(tuple=source, index=index):
+                items_ = environment[source]
+                assert isinstance(items_, tuple)
+                result = items_[index]  # type: ignore[assignment]  # a shape's dims are never projected
+            case ShapeLiteral(dims=literal):
+                result = tuple(dims.evaluate(d, symbols) for d in literal)
+            case If():
+                result = self.branch(where, value, environment, symbols, depth)
+            case Invoke(callee=GlobalRef(name=callee), args=args):
+                given = [environment[a] for a in args if isinstance(a, Var)]
+                result = self.function(self.module.by_name[callee], given, depth + 1)
+            case _:
+                raise CompileError(
+                    messages.oracle_unsupported(type(value).__name__.lower(), value.span)
+                )
+        return self.compare(name, value, result, seen)
+
+    def compare(self, name: str, value: object, result: Result, seen: Array | None) -> Result:
+        """Report an estimate that can be checked, and go on from what the run showed."""
+        if seen is None or not isinstance(result, Estimate) or isinstance(value, Constant):
+            return result
+        if self.visit is not None:
+            op = value.op if isinstance(value, Call) else type(value).__name__.lower()
+            self.visit(name, op, result, seen, getattr(value, "span", None))
+        if self.restart and seen.shape == result.value.shape:
+            return Estimate.exact(seen, result.dtype)
+        return result
+
+    def call(self, call: Call, environment: dict[Var, Result], seen: Array | None) -> Result:
+        op = operator(OPS, call.op, call.span)
+        if call.op not in MEANINGS:
+            raise CompileError(messages.oracle_unsupported(call.op, call.span))
+        args = tuple(environment[a] if isinstance(a, Var) else None for a in call.args)
+        attrs: Attrs = fill_attrs(op, call.attrs, call.span)
+        decided = seen if call.op in DECISIONS and not self.restart else None
+        try:
+            return MEANINGS[call.op](Operands(args, attrs, self.rounding, decided))
+        except DataError as error:
+            raise ExecutionError(
+                messages.data_error(error.code, error.message, call.span, error.help)
+            ) from error
+
+    def branch(
+        self,
+        where: str,
+        value: If,
+        environment: dict[Var, Result],
+        symbols: dict[str, int],
+        depth: int,
+    ) -> Result:
+        condition = environment[value.condition]
+        assert isinstance(condition, Estimate)
+        taken = value.then if bool(condition.value.reshape(())) else value.orelse
+        return self.block(where, taken, dict(environment), dict(symbols), depth + 1)
+
+
+def _last_reads(block: Block) -> dict[int, list[Var]]:
+    """Return, by position, the block's own variables that are read there for the last time.
+
+    A variable is kept while a nested block may still read it; so are the block's result and all
+    that was bound outside.
+    """
+    own: set[Var] = set()
+    last: dict[Var, int] = {}
+    for position, binding in enumerate(block.bindings()):
+        own.add(binding.var)
+        last[binding.var] = position
+        for var in _reads(binding):
+            last[var] = position
+    ends: dict[int, list[Var]] = {}
+    for var, position in last.items():
+        if var in own and var is not block.result:
+            ends.setdefault(position, []).append(var)
+    return ends
+
+
+def _reads(binding: Binding) -> Iterator[Var]:
+    stack = [binding.value]
+    while stack:
+        expr = stack.pop()
+        yield from operands(expr)
+        for block in blocks(expr):
+            yield block.result
+            stack.extend(b.value for b in block.bindings())
+
+
+def _bind_symbols(type_: Type | None, value: Result, symbols: dict[str, int]) -> None:
+    if not isinstance(type_, TensorType) or type_.shape is None or not isinstance(value, Estimate):
+        return
+    for dim, size in zip(type_.shape, value.value.shape, strict=False):
+        if isinstance(dim, dims.Poly) and dim == dims.symbol(str(dim)):
+            symbols.setdefault(str(dim), size)
+
+
+def to_result(argument: Argument) -> Result:
+    """Return an argument or an observed result as exact estimates."""
+    if isinstance(argument, tuple):
+        return tuple(to_result(a) for a in argument)
+    array = np.asarray(argument)
+    return Estimate.exact(array, from_numpy(array.dtype))
+
+
+def _walk(
+    module: Module,
+    entry: str,
+    args: Sequence[Argument],
+    rounding: Rounding,
+    observed: Mapping[str, Array] | None,
+    restart: bool = False,
+    visit: Visit | None = None,
+) -> Result:
+    walk = _Walk(module, rounding, dict(observed or {}), restart, visit)
+    return walk.function(module.by_name[entry], [to_result(a) for a in args], 0)
+
+
+@final
+@dataclass(frozen=True)
+class Evaluation:
+    """A program's results in higher precision."""
+
+    result: Result
+    rounding: Rounding
+    """The typical rounding errors met on the way, for `spread`."""
+
+
+def evaluate(
+    module: Module,
+    entry: str,
+    args: Sequence[Argument],
+    observed: Mapping[str, Array] | None = None,
+) -> Evaluation:
+    """Evaluate ``entry`` in higher precision, following the decisions that the run showed.
+
+    Raises:
+        CompileError: The program has a construct that the oracle does not walk.
+        ExecutionError: The data is at fault: a division by zero, an index out of range.
+    """
+    rounding = Rounding()
+    return Evaluation(_walk(module, entry, args, rounding, observed), rounding)
+
+
+def spread(
+    module: Module,
+    entry: str,
+    args: Sequence[Argument],
+    evaluation: Evaluation,
+    observed: Mapping[str, Array] | None = None,
+    *,
+    runs: int = 8,
+    seed: int = 0,
+) -> tuple[Result, ...]:
+    """Evaluate ``entry`` ``runs`` times with random rounding at the working precision."""
+    return tuple(
+        _walk(
+            module,
+            entry,
+            args,
+            Rounding(np.random.default_rng((seed, run)), evaluation.rounding.noise),
+            observed,
+        )
+        for run in range(runs)
+    )
+
+
+def check_locally(
+    module: Module,
+    entry: str,
+    args: Sequence[Argument],
+    observed: Mapping[str, Array],
+    visit: Visit,
+) -> Result:
+    """Evaluate each operator on the operands it had in the run and tell ``visit`` of each result.
+
+    Returns:
+        The program's result as the last operators make it of what the run showed.
+    """
+    return _walk(module, entry, args, Rounding(), observed, restart=True, visit=visit)

@@ -1,0 +1,194 @@
+"""What folding axes away means, and cumulative sums and products.
+
+A sum of n numbers, in whatever order, is within ``(n - 1) * u`` of the sum of their magnitudes; its
+typical error is a random walk, ``sqrt(n)`` times smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from reference_vm.diagnostics import DataError
+from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.types.dtype import BOOL, I64, DType
+
+Axes = tuple[int, ...] | None
+
+
+def axes_of(call: Operands) -> tuple[Axes, bool, int]:
+    """Return the axes to fold, whether they stay as 1, and how many elements are folded."""
+    axes = call.attrs["axis"]
+    shape = call[0].value.shape
+    folded = tuple(range(len(shape))) if axes is None else tuple(axes)
+    count = int(np.prod([shape[a] for a in folded], dtype=np.int64))
+    return folded, bool(call.attrs["keepdims"]), count
+
+
+def _sum_of(mean: bool) -> Meaning:
+    def meaning(call: Operands) -> Estimate:
+        x = call[0]
+        axes, keep, count = axes_of(call)
+        if not x.dtype.is_float:
+            return Estimate(_integer_sum(x, axes, keep, count if mean else 1), None, x.dtype)
+        divisor = count if mean else 1
+        with np.errstate(all="ignore"):
+            value = np.asarray(np.sum(x.value, axis=axes, keepdims=keep) / divisor)
+            sizes = np.sum(np.abs(x.value), axis=axes, keepdims=keep) / max(divisor, 1)
+            squares = np.sqrt(np.sum(np.square(x.value), axis=axes, keepdims=keep)) / max(
+                divisor, 1
+            )
+        u = unit(x.dtype)
+        return call.rounding.result(
+            value,
+            x.dtype,
+            own=np.asarray(sizes * (u * (count + 1))),
+            noise=lambda: np.asarray((squares + np.abs(value)) * (u * count**0.5)),
+            propagated=lambda: np.asarray(
+                np.sum(x.errors, axis=axes, keepdims=keep) / max(divisor, 1)
+            ),
+        )
+
+    return meaning
+
+
+def _integer_sum(x: Estimate, axes: Axes, keep: bool, divisor: int) -> Wide:
+    if divisor == 1:
+        return np.asarray(np.sum(x.value, axis=axes, keepdims=keep, dtype=x.value.dtype))
+    total = np.sum(x.value.astype(object), axis=axes, keepdims=keep)
+    quotient = np.vectorize(lambda t: int(t / divisor), otypes=[object])(total)
+    return np.asarray(quotient).astype(x.value.dtype)
+
+
+def _prod(call: Operands) -> Estimate:
+    x = call[0]
+    axes, keep, count = axes_of(call)
+    with np.errstate(all="ignore"):
+        value = np.asarray(np.prod(x.value, axis=axes, keepdims=keep, dtype=x.value.dtype))
+        if not x.dtype.is_float:
+            return Estimate(value, None, x.dtype)
+
+        def propagated() -> Wide:
+            relative = np.sum(x.errors / np.abs(x.value), axis=axes, keepdims=keep)
+            return np.asarray(np.abs(value) * np.expm1(relative))
+
+        own = np.abs(value) * (unit(x.dtype) * count * 1.01)
+        moves = propagated if x.error is not None else None
+        return call.rounding.result(value, x.dtype, own=own, propagated=moves)
+
+
+def _extreme(greatest: bool) -> Meaning:
+    function = np.max if greatest else np.min
+
+    def meaning(call: Operands) -> Estimate:
+        x = call[0]
+        axes, keep, _ = axes_of(call)
+        identity = _identity(x.dtype, greatest)
+        value = np.asarray(function(x.value, axis=axes, keepdims=keep, initial=identity))
+        error = None
+        if x.error is not None:
+            error = np.asarray(np.max(x.errors, axis=axes, keepdims=keep, initial=0.0))
+        return call.rounding.exact(value, error, x.dtype)
+
+    return meaning
+
+
+def _identity(dtype: DType, greatest: bool) -> float | int | bool:
+    if dtype.is_float:
+        return -np.inf if greatest else np.inf
+    if dtype.is_bool:
+        return not greatest
+    return dtype.minimum if greatest else dtype.maximum
+
+
+def _truth(function: Callable[..., Wide]) -> Meaning:
+    def meaning(call: Operands) -> Estimate:
+        axes, keep, _ = axes_of(call)
+        own = np.asarray(function(call[0].value, axis=axes, keepdims=keep))
+        return Estimate(own, None, BOOL)
+
+    return meaning
+
+
+def _arg(greatest: bool) -> Meaning:
+    def meaning(call: Operands) -> Estimate:
+        x = call[0]
+        axis, keep = int(call.attrs["axis"]), bool(call.attrs["keepdims"])
+        if x.value.shape[axis] == 0:
+            name = "argmax" if greatest else "argmin"
+            raise DataError("empty-reduction", f"{name}: axis {axis} has no elements")
+        values = np.flip(x.value, axis) if call.attrs["select_last"] else x.value
+        own = np.asarray((np.argmax if greatest else np.argmin)(values, axis=axis))
+        if call.attrs["select_last"]:
+            own = x.value.shape[axis] - 1 - own
+        margin = None if x.error is None else _lead(x, own, axis, greatest)
+        if keep:
+            own = np.expand_dims(own, axis)
+            margin = None if margin is None else np.expand_dims(margin, axis)
+        return call.decide(own.astype(np.int64), margin, I64)
+
+    return meaning
+
+
+def _lead(x: Estimate, winner: Wide, axis: int, greatest: bool) -> Wide:
+    """Return by how much the winner surely beats the others; 0 or less if it may not."""
+    sign = 1 if greatest else -1
+    place = np.expand_dims(winner, axis)
+    best = np.take_along_axis(x.value, place, axis) * sign
+    worst_best = best - np.take_along_axis(x.errors, place, axis)
+    others = x.value * sign + x.errors
+    np.put_along_axis(others, place, -np.inf, axis)
+    lead = np.squeeze(worst_best, axis) - np.max(others, axis=axis, initial=-np.inf)
+    return np.where(np.max(x.errors, axis=axis, initial=0.0) > 0, lead, 1.0)
+
+
+def _cumulative(product: bool) -> Meaning:
+    def meaning(call: Operands) -> Estimate:
+        x = call[0]
+        axis = int(call.attrs["axis"])
+        reverse, exclusive = bool(call.attrs["reverse"]), bool(call.attrs["exclusive"])
+        run = np.cumprod if product else np.cumsum
+
+        def scan(array: Wide, scanner: Callable[..., Wide], start: int) -> Wide:
+            turned = np.flip(array, axis) if reverse else array
+            result = scanner(turned, axis=axis, dtype=array.dtype)
+            if exclusive:
+                first = np.full_like(np.take(result, [0], axis), start)
+                rest = np.take(result, range(result.shape[axis] - 1), axis)
+                result = np.concatenate([first, rest], axis)
+            return np.flip(result, axis) if reverse else result
+
+        with np.errstate(all="ignore"):
+            value = scan(x.value, run, 1 if product else 0)
+            if not x.dtype.is_float:
+                return Estimate(value, None, x.dtype)
+            sizes = np.abs(value) if product else scan(np.abs(x.value), np.cumsum, 0)
+            own = sizes * (unit(x.dtype) * (x.value.shape[axis] + 1))
+            moves = None
+            if x.error is not None:
+                errors = np.abs(value) * np.inf if product else scan(x.errors, np.cumsum, 0)
+                moves = lambda: np.asarray(errors)  # noqa: E731 - named for what it is passed as
+            return call.rounding.result(value, x.dtype, own=own, propagated=moves)
+
+    return meaning
+
+
+MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
+    {
+        "sum": _sum_of(mean=False),
+        "mean": _sum_of(mean=True),
+        "prod": _prod,
+        "max": _extreme(greatest=True),
+        "min": _extreme(greatest=False),
+        "all": _truth(np.all),
+        "any": _truth(np.any),
+        "argmax": _arg(greatest=True),
+        "argmin": _arg(greatest=False),
+        "cumulative_sum": _cumulative(product=False),
+        "cumulative_prod": _cumulative(product=True),
+    }
+)
