@@ -1,16 +1,155 @@
-"""The one door from the kit to the language and its oracle.
+"""The one door to the language: all that the kit uses of `reference_vm`.
 
-Nothing else of `hettest` (adapters, fuzz and debug apart) imports `reference_vm`, and this module
-imports only what defines the language: never the compiler or a runtime.
+The kit needs to read programs, to know their operators, and to evaluate them; it never needs the
+compiler or the virtual machine. What loads NumPy or onnx is imported when it is used: the oracle's
+names are attributes that load it when they are first asked for.
 """
 
 from __future__ import annotations
 
-from reference_vm.ir.nodes import Module
-from reference_vm.oracle import evaluate as oracle
-from reference_vm.oracle.estimate import Estimate
-from reference_vm.oracle.estimate import Result as OracleResult
-from reference_vm.source import Span
-from reference_vm.types.arrays import to_numpy
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Estimate", "Module", "OracleResult", "Span", "oracle", "to_numpy"]
+from reference_vm.diagnostics import Diagnostic, DiagnosticError
+from reference_vm.ir import nodes
+from reference_vm.ir.nodes import Module
+from reference_vm.source import Span
+from reference_vm.types import (
+    DTYPES,
+    DType,
+    FunctionType,
+    Poly,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    Unknown,
+    leaves,
+)
+
+from reference_vm.types.dim import evaluate as evaluate_dim
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from reference_vm.ops.definition import OpDef
+    from reference_vm.oracle import evaluate as oracle
+    from reference_vm.oracle.estimate import Estimate
+    from reference_vm.oracle.estimate import Result as OracleResult
+    from reference_vm.types.arrays import to_numpy
+
+__all__ = [
+    "DTYPES",
+    "DType",
+    "Diagnostic",
+    "DiagnosticError",
+    "Estimate",
+    "FunctionType",
+    "Module",
+    "OracleResult",
+    "Poly",
+    "ShapeType",
+    "Span",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "Unknown",
+    "bytes_of",
+    "from_onnx",
+    "leaves",
+    "nodes",
+    "numpy_dtype",
+    "operators",
+    "oracle",
+    "parse",
+    "print_module",
+    "to_numpy",
+    "to_onnx",
+]
+
+_LAZY = {
+    "oracle": "reference_vm.oracle.evaluate",
+    "Estimate": "reference_vm.oracle.estimate:Estimate",
+    "OracleResult": "reference_vm.oracle.estimate:Result",
+    "to_numpy": "reference_vm.types.arrays:to_numpy",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _LAZY[name].partition(":")
+    loaded = import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def parse(text: str, name: str) -> Module:
+    """Return the module that ``text`` says; ``name`` is what messages call it.
+
+    Raises:
+        DiagnosticError: The text is malformed.
+    """
+    from reference_vm.text import parse as parse_text
+
+    return parse_text(text, name)
+
+
+def print_module(module: Module) -> str:
+    """Return the module's text."""
+    from reference_vm.text import print_module as print_text
+
+    return print_text(module)
+
+
+def operators() -> Mapping[str, OpDef]:
+    """Return the operators of the language, by name."""
+    from reference_vm.ops.catalog import OPS
+
+    return OPS
+
+
+def from_onnx(model: Any) -> Module:
+    """Return the module for an ONNX model: a path, bytes or a ``ModelProto``.
+
+    Raises:
+        DiagnosticError: The model is malformed, or uses what the language does not have.
+    """
+    from reference_vm.exchange import from_onnx as read
+
+    return read(model)
+
+
+def to_onnx(module: Module) -> bytes:
+    """Return the module as a serialized ONNX model.
+
+    Raises:
+        DiagnosticError: ONNX cannot express it; the diagnostic says what.
+    """
+    from reference_vm.exchange import to_onnx as write
+
+    serialized: bytes = write(module).SerializeToString()
+    return serialized
+
+
+@cache
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype for the language's ``name``, such as ``bf16``."""
+    from reference_vm.types.arrays import NUMPY
+
+    return NUMPY[name]
+
+
+def bytes_of(type_: TensorType, sizes: Mapping[str, int]) -> int | None:
+    """Return the bytes of a tensor without padding; ``None`` if its size is not known.
+
+    Args:
+        type_: The tensor's type.
+        sizes: The value of each symbol.
+    """
+    if not type_.is_sized or type_.shape is None:
+        return None
+    elements = prod(evaluate_dim(dim, sizes) for dim in type_.shape)
+    return -(-elements * type_.dtype.bits // 8)
