@@ -249,7 +249,7 @@ def unreadable_text(found: str, span: Span | None) -> Diagnostic:
     )
 
 
-def nesting_too_deep(what: str, limit: int, span: Span | None) -> Diagnostic:
+def text_nests_too_deep(what: str, limit: int, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="nesting-too-deep",
         message=f"{what} nest deeper than {limit:,}",
@@ -340,4 +340,13 @@ def constructor_operand(name: str, found: str, span: Span | None) -> Diagnostic:
         message=f"{name}: found {found}, but a constructor takes variables only",
         span=span,
         help="bind it to a variable first: %f = @f",
+    )
+
+
+def donated_to_closure(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-donation",
+        message="a parameter of a closure is marked `donate`",
+        span=span,
+        help="only parameters of the module's functions can be donated",
     )

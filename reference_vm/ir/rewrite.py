@@ -32,7 +32,7 @@ from reference_vm.ir.nodes import (
     with_blocks,
     with_operands,
 )
-from reference_vm.types import Type
+from reference_vm.types import Type, VirtualDevice
 
 MAX_DEPTH: Final = 100
 """How deep ``if``, ``match`` and closures may nest in what the compiler accepts."""
@@ -182,15 +182,19 @@ def clone(block: Block, variables: Mapping[Var, Var] | None = None) -> Block:
     return _clone(block, renamed, fresh)
 
 
-def retype(function: Function, change: Callable[[Type], Type]) -> Function:
-    """Return ``function`` with every type in it changed, those of variables and of closures."""
+def retype(
+    function: Function,
+    change: Callable[[Type], Type],
+    request: Callable[[VirtualDevice], VirtualDevice] = lambda vdevice: vdevice,
+) -> Function:
+    """Return ``function`` with every type in it changed, and every placement suffix."""
 
     def new(var: Var) -> Var:
         return with_type(var, None if var.type is None else change(var.type))
 
     renamed = {param: new(param) for param in function.params}
     params = tuple(renamed.values())
-    body = _clone(function.body, renamed, new, change)
+    body = _clone(function.body, renamed, new, change, request)
     return replace(function, params=params, result=change(function.result), body=body)
 
 
@@ -199,6 +203,7 @@ def _clone(
     renamed: dict[Var, Var],
     new: Callable[[Var], Var],
     change: Callable[[Type], Type] = lambda type_: type_,
+    request: Callable[[VirtualDevice], VirtualDevice] = lambda vdevice: vdevice,
 ) -> Block:
     def binding(old: Binding) -> Binding:
         for var in introduced(old.value):
@@ -208,9 +213,10 @@ def _clone(
             value = replace(value, result=change(value.result))
         inner = blocks(value)
         if inner:
-            value = with_blocks(value, [_clone(b, renamed, new, change) for b in inner])
+            value = with_blocks(value, [_clone(b, renamed, new, change, request) for b in inner])
         renamed[old.var] = new(old.var)
-        return replace(old, var=renamed[old.var], value=value)
+        place = request(old.request) if old.request is not None else None
+        return Binding(renamed[old.var], value, place)
 
     statements: list[Statement] = []
     for statement in block.statements:

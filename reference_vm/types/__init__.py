@@ -12,6 +12,7 @@ from reference_vm.types.types import (
     TupleType,
     Type,
     leaves,
+    map_tensors,
     substitute_dims,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "Unknown",
     "VirtualDevice",
     "leaves",
+    "map_tensors",
     "substitute_dims",
 ]

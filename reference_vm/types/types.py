@@ -6,7 +6,7 @@ tuples, functions and algebraic data types have those of their leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, Union, final
 
@@ -121,6 +121,23 @@ def leaves(type_: Type) -> Iterator[TensorType]:
             yield top
         elif isinstance(top, TupleType):
             stack.extend(reversed(top.items))
+
+
+def map_tensors(type_: Type, change: Callable[[TensorType], Type]) -> Type:
+    """Return ``type_`` with every tensor type in it changed; ``type_`` itself if none differs."""
+    match type_:
+        case TensorType():
+            return change(type_)
+        case TupleType(items=items):
+            new = tuple(map_tensors(t, change) for t in items)
+            return type_ if new == items else TupleType(new)
+        case FunctionType(params=params, result=result):
+            inner = tuple(map_tensors(t, change) for t in params)
+            return FunctionType(inner, map_tensors(result, change))
+        case AdtType(name=name, args=args):
+            return AdtType(name, tuple(map_tensors(t, change) for t in args)) if args else type_
+        case ShapeType():
+            return type_
 
 
 def substitute_dims(type_: Type, values: Mapping[str, Dim]) -> Type:
