@@ -1,0 +1,292 @@
+"""Modules to text: canonical, so that equal modules have one text.
+
+Two spaces, one statement a line, declarations in module order, attributes sorted, every known
+type. Names are quoted only when they must be; variables of one name become ``%x``, ``%x.1``,
+``%x.2``. Floats are the shortest that round-trip in their dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from reference_vm.ir import nodes
+from reference_vm.ir.trampoline import Steps, run
+from reference_vm.text.lexer import identifier, quote
+from reference_vm.text.names import Names
+from reference_vm.types import (
+    NO_ATTRS,
+    AdtType,
+    Attrs,
+    AttrValue,
+    DType,
+    FunctionType,
+    Poly,
+    Shape,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    VirtualDevice,
+)
+from reference_vm.types.device import GLOBAL_SCOPE
+from reference_vm.types.elements import decode, is_default_nan, is_nan, shortest, words
+from reference_vm.types.types import str_dim
+
+LISTED: Final = 64
+"""Constants of more elements are printed as hex."""
+
+
+def print_module(module: nodes.Module, short: bool = False) -> str:
+    """Return the text of ``module``; ``short`` leaves out the types of bindings."""
+    version = f"version {module.version} " if module.version != 1 else ""
+    lines = [f"module {version}{{"]
+    lines.extend(_vdevice_lines(module.vdevices))
+    for adt in module.adts:
+        lines.extend(_adt_lines(adt))
+    for function in module.functions:
+        lines.extend(_FunctionPrinter(short).lines_of(function, "  "))
+    lines.append("}\n")
+    return "\n".join(lines)
+
+
+def print_function(function: nodes.Function, short: bool = False) -> str:
+    """Return the text of one function, as it stands in a module but without indentation."""
+    return "\n".join(_FunctionPrinter(short).lines_of(function, ""))
+
+
+def print_type(type_: Type) -> str:
+    """Return the text of a type."""
+    match type_:
+        case TensorType(dtype=dtype, shape=shape, vdevice=vdevice):
+            place = f" {role(vdevice)}" if vdevice else ""
+            return f"{dtype}[{print_dims(shape)}]{place}"
+        case ShapeType(dims=dims):
+            return f"shape[{print_dims(dims)}]"
+        case TupleType(items=items):
+            return _parenthesized([print_type(t) for t in items])
+        case FunctionType(params=params, result=result):
+            inner = ", ".join(print_type(t) for t in params)
+            return f"({inner}) -> {print_type(result)}"
+        case AdtType(name=name, args=args):
+            return f"{name}[{', '.join(print_type(t) for t in args)}]" if args else name
+
+
+def print_dims(shape: Shape | None) -> str:
+    """Return dims as they stand between brackets."""
+    return "..." if shape is None else ", ".join(map(str_dim, shape))
+
+
+def role(vdevice: VirtualDevice) -> str:
+    return f"@{identifier(vdevice.role)}"
+
+
+def print_value(value: AttrValue) -> str:
+    """Return the text of an attribute's value."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "none"
+        case str():
+            return quote(value)
+        case int() | float() | Poly() | DType():
+            return str(value)
+        case tuple():
+            return f"[{', '.join(map(print_value, value))}]"
+
+
+def _parenthesized(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _vdevice_lines(vdevices: Sequence[VirtualDevice]) -> list[str]:
+    if not vdevices:
+        return []
+    return [f"  vdevice {', '.join(map(_vdevice, vdevices))}"]
+
+
+def _vdevice(vdevice: VirtualDevice) -> str:
+    device = f' = "{vdevice.device}"' if vdevice.device else ""
+    scope = f" scope {quote(vdevice.scope)}" if vdevice.scope != GLOBAL_SCOPE else ""
+    return f"{role(vdevice)}{device}{scope}"
+
+
+def _adt_lines(adt: nodes.Adt) -> list[str]:
+    params = f"[{', '.join(adt.params)}]" if adt.params else ""
+    lines = [f"  type {adt.name}{params} {{"]
+    for constructor in adt.constructors:
+        fields = ", ".join(map(print_type, constructor.fields))
+        lines.append(f"    {constructor.name}{f'({fields})' if fields else ''},")
+    lines.append("  }")
+    return lines
+
+
+def _attrs(attrs: Attrs) -> list[str]:
+    return [f"{name} = {print_value(value)}" for name, value in attrs.items()]
+
+
+def print_constant(constant: nodes.Constant | nodes.Weight) -> str:
+    """Return the text of a constant."""
+    head = f"const {constant.dtype}[{', '.join(map(str, constant.shape))}]"
+    if isinstance(constant, nodes.Weight):
+        return f"{head} from {quote(constant.file)} {quote(constant.key)}"
+    elements = _elements(constant)
+    if elements is None:
+        return f'{head} hex "{constant.data.hex()}"'
+    if constant.shape:
+        return f"{head} [{', '.join(elements)}]"
+    return f"{head} {elements[0]}"
+
+
+def _elements(constant: nodes.Constant) -> list[str] | None:
+    """Return the text of each element; ``None`` if they are better or only said in hex."""
+    dtype, data = constant.dtype, constant.data
+    if len(data) > LISTED * dtype.itemsize:
+        return None
+    if not dtype.is_float:
+        return [print_value(element) for element in decode(dtype, data)]
+    bits = words(dtype, data)
+    if any(is_nan(dtype, b) and not is_default_nan(dtype, b) for b in bits):
+        return None
+    return [shortest(dtype, b) for b in bits]
+
+
+@final
+@dataclass(slots=True)
+class _FunctionPrinter:
+    """Prints one function; knows the names that its variables have in the text."""
+
+    short: bool
+    names: Names = field(default_factory=Names)
+    lines: list[str] = field(default_factory=list)
+    types: dict[Type, str] = field(default_factory=dict)
+
+    def lines_of(self, function: nodes.Function, indent: str) -> list[str]:
+        """Return the lines of ``function``."""
+        self.names = Names.of(function)
+        params = [
+            self._param(p) + (" donate" if i in function.donated else "")
+            for i, p in enumerate(function.params)
+        ]
+        name, result = identifier(function.name), self._type(function.result)
+        head = f"{indent}fn @{name}({', '.join(params)}) -> {result}"
+        if function.bounds:
+            head += f" bounds {', '.join(map(_bound, function.bounds))}"
+        if function.attrs:
+            head += f" attrs {{ {', '.join(_attrs(function.attrs))} }}"
+        self.lines.append(head + " {")
+        run(self._block(function.body, "return", indent))
+        self.lines.append(indent + "}")
+        return self.lines
+
+    def _type(self, type_: Type) -> str:
+        text = self.types.get(type_)
+        if text is None:
+            text = self.types[type_] = print_type(type_)
+        return text
+
+    def _param(self, var: nodes.Var) -> str:
+        type_ = f": {self._type(var.type)}" if var.type else ""
+        return f"{self.names[var]}{type_}"
+
+    def _block(self, block: nodes.Block, ending: str, indent: str) -> Steps[None]:
+        inner = indent + "  "
+        for statement in block.statements:
+            if isinstance(statement, nodes.Dataflow):
+                yield self._dataflow(statement, inner)
+            else:
+                yield self._binding(statement, inner)
+        self.lines.append(f"{inner}{ending} {self.names[block.result]}")
+
+    def _dataflow(self, dataflow: nodes.Dataflow, indent: str) -> Steps[None]:
+        self.lines.append(f"{indent}dataflow {{")
+        for binding in dataflow.bindings:
+            yield self._binding(binding, indent + "  ")
+        outputs = ", ".join(self.names[v] for v in dataflow.outputs)
+        self.lines.append(f"{indent}  output {outputs}".rstrip())
+        self.lines.append(f"{indent}}}")
+
+    def _binding(self, binding: nodes.Binding, indent: str) -> Steps[None]:
+        typed = "" if self.short or not binding.var.type else f": {self._type(binding.var.type)}"
+        target = f"{indent}{self.names[binding.var]}{typed} = "
+        suffix = f" {role(binding.request)}" if binding.request else ""
+        match binding.value:
+            case nodes.If() as value:
+                self.lines.append(f"{target}if {self.names[value.condition]} {{")
+                yield self._block(value.then, "yield", indent)
+                self.lines.append(f"{indent}}} else {{")
+                yield self._block(value.orelse, "yield", indent)
+                self.lines.append(f"{indent}}}{suffix}")
+            case nodes.Match() as value:
+                self.lines.append(f"{target}match {self.names[value.scrutinee]} {{")
+                yield self._arms(value.arms, indent + "  ")
+                self.lines.append(f"{indent}}}{suffix}")
+            case nodes.Closure() as value:
+                params = ", ".join(map(self._param, value.params))
+                self.lines.append(f"{target}fn({params}) -> {self._type(value.result)} {{")
+                yield self._block(value.body, "return", indent)
+                self.lines.append(f"{indent}}}{suffix}")
+            case value:
+                self.lines.append(f"{target}{self._flat(value)}{suffix}")
+
+    def _arms(self, arms: Sequence[nodes.Arm], indent: str) -> Steps[None]:
+        for arm in arms:
+            pattern: str = run(self._pattern(arm.pattern))
+            self.lines.append(f"{indent}{pattern} => {{")
+            yield self._block(arm.body, "yield", indent)
+            self.lines.append(f"{indent}}}")
+
+    def _pattern(self, pattern: nodes.Pattern) -> Steps[str]:
+        items: list[str] = []
+        match pattern:
+            case nodes.Wildcard():
+                return "_"
+            case nodes.BindPattern(var=var):
+                return self.names[var]
+            case nodes.ConstructorPattern() | nodes.TuplePattern():
+                for item in pattern.items:
+                    text: str = yield self._pattern(item)
+                    items.append(text)
+        if isinstance(pattern, nodes.TuplePattern):
+            return _parenthesized(items)
+        return f"{pattern.constructor}({', '.join(items)})" if items else pattern.constructor
+
+    def _flat(self, value: nodes.Expr) -> str:
+        """Return the text of an expression without regions."""
+        match value:
+            case nodes.Call(op=op, args=args, attrs=attrs):
+                return f"{op}({self._args(args, attrs)})"
+            case nodes.Invoke(callee=callee, args=args, attrs=attrs):
+                return f"{self._operand(callee)}({self._args(args, attrs)})"
+            case nodes.Construct(constructor=name, args=items):
+                return f"{name}({self._args(items)})"
+            case nodes.Alias(var=var):
+                return self.names[var]
+            case nodes.FunctionValue(ref=ref):
+                return self._operand(ref)
+            case nodes.MakeTuple(items=items):
+                return _parenthesized([self.names[v] for v in items])
+            case nodes.Project(tuple=var, index=index):
+                return f"{self.names[var]}[{index}]"
+            case nodes.Constant() | nodes.Weight():
+                return print_constant(value)
+            case nodes.ShapeLiteral(dims=dims):
+                return f"shape [{print_dims(dims)}]"
+            case nodes.If() | nodes.Match() | nodes.Closure():
+                raise AssertionError("an expression with regions is printed by lines")
+
+    def _args(self, args: Sequence[nodes.Operand], attrs: Attrs = NO_ATTRS) -> str:
+        operands = [self._operand(a) for a in args]
+        return ", ".join([*operands, *_attrs(attrs)] if attrs else operands)
+
+    def _operand(self, operand: nodes.Operand) -> str:
+        if isinstance(operand, nodes.Var):
+            return self.names[operand]
+        return f"@{identifier(operand.name)}" if operand else "none"
+
+
+def _bound(bound: nodes.Bound) -> str:
+    upper = "" if bound.upper is None else bound.upper
+    return f"{bound.symbol} in {bound.lower}..{upper}"
