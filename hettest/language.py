@@ -19,6 +19,7 @@ from reference_vm.ir.nodes import Module
 from reference_vm.source import Span
 from reference_vm.types import (
     DTYPES,
+    AdtType,
     DType,
     FunctionType,
     Poly,
@@ -27,15 +28,16 @@ from reference_vm.types import (
     TupleType,
     Type,
     Unknown,
+    VirtualDevice,
     leaves,
 )
-
 from reference_vm.types.dim import evaluate as evaluate_dim
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from reference_vm.ops.definition import OpDef
+    from reference_vm.ops.definition import OpDef, Trait
+    from reference_vm.ops.typing import infer_call
     from reference_vm.oracle import evaluate as oracle
     from reference_vm.oracle.estimate import Estimate
     from reference_vm.oracle.estimate import Result as OracleResult
@@ -43,12 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DTYPES",
+    "AdtType",
     "DType",
     "Diagnostic",
     "DiagnosticError",
     "Estimate",
     "FunctionType",
     "Module",
+    "OpDef",
     "OracleResult",
     "Poly",
     "ShapeType",
@@ -56,9 +60,12 @@ __all__ = [
     "TensorType",
     "TupleType",
     "Type",
+    "Trait",
     "Unknown",
+    "VirtualDevice",
     "bytes_of",
     "from_onnx",
+    "infer_call",
     "leaves",
     "nodes",
     "numpy_dtype",
@@ -71,6 +78,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "OpDef": "reference_vm.ops.definition:OpDef",
+    "Trait": "reference_vm.ops.definition:Trait",
+    "infer_call": "reference_vm.ops.typing:infer_call",
     "oracle": "reference_vm.oracle.evaluate",
     "Estimate": "reference_vm.oracle.estimate:Estimate",
     "OracleResult": "reference_vm.oracle.estimate:Result",

@@ -121,7 +121,7 @@ def _leave_out(binding: Binding, roles: Sequence[str]) -> Binding:
 
 def _defaults(case: Case, binding: Binding, devices: Sequence[str]) -> tuple[str, ...]:
     if binding:
-        return (binding[case.default] if case.default in binding else devices[0],)
+        return (binding.get(case.default or "", devices[0]),)
     if not case.runs:
         return (devices[0],)
     return first_of_each_kind(devices)
