@@ -12,7 +12,14 @@ from reference_vm.oracle import (
     indexing,
     linalg,
     movement,
+    normalization,
+    quantization,
+    recurrent,
     reduction,
+    resize,
+    signal,
+    sorting,
+    windows,
 )
 from reference_vm.oracle.definition import Meaning
 
@@ -24,6 +31,13 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         **indexing.MEANINGS,
         **reduction.MEANINGS,
         **linalg.MEANINGS,
+        **normalization.MEANINGS,
+        **windows.MEANINGS,
+        **recurrent.MEANINGS,
+        **signal.MEANINGS,
+        **resize.MEANINGS,
+        **quantization.MEANINGS,
+        **sorting.MEANINGS,
     }
 )
 

@@ -15,7 +15,6 @@ from reference_vm.oracle.definition import Meaning, Operands, index_out_of_range
 from reference_vm.oracle.estimate import Estimate, Wide, unit
 from reference_vm.types.dtype import I64
 
-
 Place = tuple[int, ...]
 
 

@@ -1,0 +1,180 @@
+"""What softmax and the normalizations mean, with how their errors add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.estimate import Estimate, Wide, unit
+
+
+def _softmax(call: Operands) -> Estimate:
+    x, axis = call[0], int(call.attrs["axis"])
+    count = x.value.shape[axis] if x.value.ndim else 1
+    with np.errstate(all="ignore"):
+        top = np.max(x.value, axis=axis, keepdims=True, initial=-np.inf)
+        powers = np.exp(x.value - top)
+        value = powers / np.sum(powers, axis=axis, keepdims=True)
+        reach = np.nan_to_num(np.abs(x.value - top), posinf=0.0)
+        own = value * (unit(x.dtype) * (reach + count + 8))
+
+        def propagated() -> Wide:
+            worst = np.max(x.errors, axis=axis, keepdims=True, initial=0.0)
+            return np.asarray(value * np.expm1(np.minimum(x.errors + worst, 50.0)))
+
+        moves = propagated if x.error is not None else None
+        typical = value * (unit(x.dtype) * (reach + count**0.5 + 4))
+        return call.rounding.result(
+            value, x.dtype, own=own, noise=lambda: np.asarray(typical), propagated=moves
+        )
+
+
+def _log_softmax(call: Operands) -> Estimate:
+    x, axis = call[0], int(call.attrs["axis"])
+    count = x.value.shape[axis] if x.value.ndim else 1
+    with np.errstate(all="ignore"):
+        top = np.max(x.value, axis=axis, keepdims=True, initial=-np.inf)
+        shifted = x.value - top
+        total = np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+        value = np.asarray(shifted - total)
+        own = (np.abs(shifted) + np.abs(total) + np.abs(value) + count + 8) * unit(x.dtype)
+
+        def propagated() -> Wide:
+            worst = np.max(x.errors, axis=axis, keepdims=True, initial=0.0)
+            return np.asarray(x.errors + worst)
+
+        moves = propagated if x.error is not None else None
+        return call.rounding.result(value, x.dtype, own=np.asarray(own), propagated=moves)
+
+
+def _standardize(
+    call: Operands,
+    axes: tuple[int, ...],
+    scale: Wide,
+    bias: Wide | None,
+    parameter_errors: tuple[Wide, Wide],
+) -> Estimate:
+    """Return ``(x - mean) / sqrt(variance + epsilon) * scale + bias`` over ``axes``."""
+    x = call[0]
+    count = max(1, int(np.prod([x.value.shape[a] for a in axes], dtype=np.int64)))
+    epsilon = float(call.attrs["epsilon"])
+    u = unit(x.dtype)
+    with np.errstate(all="ignore"):
+        mean = np.mean(x.value, axis=axes, keepdims=True)
+        centred = x.value - mean
+        variance = np.mean(np.square(centred), axis=axes, keepdims=True)
+        root = np.sqrt(variance + epsilon)
+        unitary = centred / root
+        value = unitary * scale + (0 if bias is None else bias)
+
+        def finished(centred_error: Wide, terms: float) -> Wide:
+            """Carry errors of the centred operand through variance, root, scale and bias."""
+            spread = np.mean(np.abs(centred) * centred_error, axis=axes, keepdims=True) * 2
+            spread = spread + np.mean(np.square(centred_error), axis=axes, keepdims=True)
+            variance_error = spread + variance * (u * terms)
+            root_error = variance_error / (2 * root * root) + 2 * u
+            unitary_error = centred_error / root + np.abs(unitary) * (root_error + 2 * u)
+            total = unitary_error * np.abs(scale) + np.abs(unitary * scale) * u + np.abs(value) * u
+            return np.asarray(total)
+
+        size = np.mean(np.abs(x.value), axis=axes, keepdims=True)
+        mean_error = size * (u * (count + 1))
+        own = finished(mean_error + np.abs(centred) * u, count + 2)
+        typical_mean = size * (u * count**0.5)
+
+        def propagated() -> Wide:
+            shift = np.mean(x.errors, axis=axes, keepdims=True)
+            grown = finished(x.errors + shift, 0.0)
+            return np.asarray(grown + np.abs(unitary) * parameter_errors[0] + parameter_errors[1])
+
+        def noise() -> Wide:
+            return finished(typical_mean + np.abs(centred) * u, count**0.5 + 2)
+
+        return call.rounding.result(
+            np.asarray(value), x.dtype, own=own, noise=noise, propagated=propagated
+        )
+
+
+def _layer_norm(call: Operands) -> Estimate:
+    x, scale, bias = call[0], call[1], call.optional(2)
+    first = int(call.attrs["axis"]) % x.value.ndim
+    errors = (scale.errors, np.zeros(()) if bias is None else bias.errors)
+    axes = tuple(range(first, x.value.ndim))
+    return _standardize(call, axes, scale.value, None if bias is None else bias.value, errors)
+
+
+def _per_channel(x: Estimate, parameter: Wide) -> Wide:
+    return parameter.reshape((1, -1) + (1,) * (x.value.ndim - 2))
+
+
+def _instance_norm(call: Operands) -> Estimate:
+    x, scale, bias = call[0], call[1], call[2]
+    axes = tuple(range(2, x.value.ndim))
+    errors = (_per_channel(x, scale.errors), _per_channel(x, bias.errors))
+    return _standardize(
+        call, axes, _per_channel(x, scale.value), _per_channel(x, bias.value), errors
+    )
+
+
+def _batch_norm(call: Operands) -> Estimate:
+    x = call[0]
+    scale, bias, mean, variance = (_per_channel(x, call[i].value) for i in range(1, 5))
+    u, epsilon = unit(x.dtype), float(call.attrs["epsilon"])
+    with np.errstate(all="ignore"):
+        root = np.sqrt(variance + epsilon)
+        centred = x.value - mean
+        factor = scale / root
+        value = np.asarray(centred * factor + bias)
+        sizes = (np.abs(x.value) + np.abs(mean)) * np.abs(factor)
+        own = sizes * (8 * u) + (np.abs(value) + np.abs(bias)) * (2 * u)
+
+        def propagated() -> Wide:
+            others = [_per_channel(x, call[i].errors) for i in range(1, 5)]
+            through_root = np.abs(centred * factor) * others[3] / (2 * (variance + epsilon))
+            through_scale = np.abs(centred / root) * others[0]
+            shifted = (x.errors + others[2]) * np.abs(factor)
+            return np.asarray(shifted + through_scale + through_root + others[1])
+
+        return call.rounding.result(value, x.dtype, own=np.asarray(own), propagated=propagated)
+
+
+def _lrn(call: Operands) -> Estimate:
+    x = call[0]
+    size, alpha = int(call.attrs["size"]), float(call.attrs["alpha"])
+    beta, bias = float(call.attrs["beta"]), float(call.attrs["bias"])
+    before = (size - 1) // 2
+    widths = [(0, 0)] * x.value.ndim
+    widths[1] = (before, size - 1 - before)
+
+    def windows(values: Wide) -> Wide:
+        padded = np.pad(values, widths)
+        view = np.lib.stride_tricks.sliding_window_view(padded, size, axis=1)
+        return np.asarray(np.sum(view, axis=-1))
+
+    with np.errstate(all="ignore"):
+        base = bias + alpha / size * windows(np.square(x.value))
+        value = np.asarray(x.value / base**beta)
+        own = np.abs(value) * (unit(x.dtype) * (8 + size + 4 * abs(beta)))
+
+        def propagated() -> Wide:
+            inner = alpha / size * windows(2 * np.abs(x.value) * x.errors + np.square(x.errors))
+            return np.asarray(x.errors / base**beta + np.abs(value) * beta * inner / base)
+
+        moves = propagated if x.error is not None else None
+        return call.rounding.result(value, x.dtype, own=np.asarray(own), propagated=moves)
+
+
+MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
+    {
+        "softmax": _softmax,
+        "log_softmax": _log_softmax,
+        "layer_norm": _layer_norm,
+        "batch_norm": _batch_norm,
+        "instance_norm": _instance_norm,
+        "lrn": _lrn,
+    }
+)

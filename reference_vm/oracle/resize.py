@@ -1,0 +1,198 @@
+"""What resizing means: one matrix an axis, its coordinates worked out in exact rationals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final, final
+
+import numpy as np
+
+from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.types import Attrs
+
+
+@final
+@dataclass(frozen=True)
+class _Axis:
+    """How one axis is resized."""
+
+    size: int
+    output: int
+    scale: Fraction
+    start: Fraction
+    end: Fraction
+    """The region of interest, for ``tf_crop_and_resize``."""
+
+    def coordinate(self, mode: str, index: int) -> Fraction:
+        """Return where output element ``index`` lies on the operand's axis."""
+        half = Fraction(1, 2)
+        match mode:
+            case "asymmetric":
+                return index / self.scale
+            case "align_corners":
+                if self.output == 1:
+                    return Fraction(0)
+                return Fraction(index * (self.size - 1), self.output - 1)
+            case "pytorch_half_pixel" if self.output <= 1:
+                return Fraction(0)
+            case "half_pixel_symmetric":
+                exact = self.scale * self.size
+                centre, adjustment = Fraction(self.size, 2), Fraction(self.output) / exact
+                return centre * (1 - adjustment) + (index + half) / self.scale - half
+            case "tf_crop_and_resize":
+                last = self.size - 1
+                if self.output > 1:
+                    step = (self.end - self.start) * last / (self.output - 1)
+                    return self.start * last + index * step
+                return (self.start + self.end) * last / 2
+            case _:
+                return (index + half) / self.scale - half
+
+
+def _nearest(x: Fraction, mode: str) -> int:
+    match mode:
+        case "round_prefer_floor":
+            return math.ceil(x - Fraction(1, 2))
+        case "round_prefer_ceil":
+            return math.floor(x + Fraction(1, 2))
+        case "floor":
+            return math.floor(x)
+        case _:
+            return math.ceil(x)
+
+
+def _hat(x: Fraction) -> Fraction:
+    return max(Fraction(0), 1 - abs(x))
+
+
+def _cubic(x: Fraction, a: Fraction) -> Fraction:
+    t = abs(x)
+    if t <= 1:
+        return (a + 2) * t**3 - (a + 3) * t**2 + 1
+    if t < 2:
+        return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a
+    return Fraction(0)
+
+
+def _weights(axis: _Axis, x: Fraction, attrs: Attrs) -> dict[int, Fraction]:
+    """Return the share of each operand element, clamped to the border, in one output element."""
+    mode = str(attrs["mode"])
+    if mode == "nearest":
+        place = _nearest(x, str(attrs["nearest_mode"]))
+        return {min(max(place, 0), axis.size - 1): Fraction(1)}
+    reach = 1 if mode == "linear" else 2
+    shrink = min(Fraction(1), axis.scale) if attrs["antialias"] else Fraction(1)
+    a = Fraction(float(attrs["cubic_coeff_a"]))
+    first, last = math.floor(x - reach / shrink), math.ceil(x + reach / shrink)
+    found: dict[int, Fraction] = {}
+    for place in range(first, last + 1):
+        offset = (place - x) * shrink
+        weight = _hat(offset) if mode == "linear" else _cubic(offset, a)
+        outside = not 0 <= place < axis.size
+        if not weight or (outside and attrs["exclude_outside"]):
+            continue
+        inside = min(max(place, 0), axis.size - 1)
+        found[inside] = found.get(inside, Fraction(0)) + weight
+    total = sum(found.values(), Fraction(0))
+    if (attrs["exclude_outside"] or shrink != 1) and total:
+        found = {place: weight / total for place, weight in found.items()}
+    return found
+
+
+def _matrix(axis: _Axis, attrs: Attrs) -> tuple[Wide, Wide, Wide]:
+    """Return an axis's weights, how far rounded coordinates move them, and what lies outside.
+
+    The error of a weight is in units of the roundoff; what lies outside is extrapolated.
+    """
+    matrix = np.zeros((axis.output, axis.size))
+    wobble = np.zeros((axis.output, axis.size))
+    outside = np.zeros(axis.output, np.bool_)
+    mode = str(attrs["coordinate_transformation_mode"])
+    for index in range(axis.output):
+        x = axis.coordinate(mode, index)
+        weights = _weights(axis, x, attrs)
+        for place, weight in weights.items():
+            matrix[index, place] = float(weight)
+            if str(attrs["mode"]) != "nearest":
+                wobble[index, place] = 4.0 * (abs(float(x)) + 1.0)
+        outside[index] = mode == "tf_crop_and_resize" and not 0 <= x <= axis.size - 1
+    return matrix, wobble, outside
+
+
+def _axes(call: Operands) -> list[_Axis | None]:
+    attrs, shape = call.attrs, call[0].value.shape
+    chosen = attrs["axes"]
+    axes = [a % len(shape) for a in chosen] if chosen is not None else list(range(len(shape)))
+    scales, sizes = call.optional(2), call.integers(3)
+    roi = call.optional(1)
+    given = [Fraction(float(s)) for s in np.ravel(scales.value)] if scales is not None else []
+    if sizes:
+        given, outputs = _from_sizes(str(attrs["keep_aspect_ratio_policy"]), sizes, axes, shape)
+    else:
+        outputs = [math.floor(s * shape[a]) for s, a in zip(given, axes, strict=True)]
+    found: list[_Axis | None] = [None] * len(shape)
+    for i, axis in enumerate(axes):
+        start, end = Fraction(0), Fraction(1)
+        if roi is not None and roi.value.size:
+            start = Fraction(float(roi.value[i]))
+            end = Fraction(float(roi.value[i + len(axes)]))
+        entry = _Axis(shape[axis], outputs[i], given[i], start, end)
+        unchanged = given[i] == 1 and outputs[i] == shape[axis]
+        cropped = attrs["coordinate_transformation_mode"] == "tf_crop_and_resize"
+        found[axis] = None if unchanged and not cropped else entry
+    return found
+
+
+def _from_sizes(
+    policy: str, sizes: tuple[int, ...], axes: list[int], shape: tuple[int, ...]
+) -> tuple[list[Fraction], list[int]]:
+    scales = [Fraction(size, shape[a]) for size, a in zip(sizes, axes, strict=True)]
+    if policy == "stretch":
+        return scales, list(sizes)
+    scale = min(scales) if policy == "not_larger" else max(scales)
+    outputs = [math.floor(scale * shape[a] + Fraction(1, 2)) for a in axes]
+    return [scale] * len(axes), outputs
+
+
+def _resize(call: Operands) -> Estimate:
+    x = call[0]
+    value, error, size = x.value, x.errors, np.abs(x.value)
+    exact = str(call.attrs["mode"]) == "nearest"
+    u = 0.0 if exact else max(unit(x.dtype) if x.dtype.is_float else 2.0**-24, 2.0**-53)
+    beyond = np.zeros((), np.bool_)
+    for number, axis in enumerate(_axes(call)):
+        if axis is None:
+            continue
+        matrix, wobble, outside = _matrix(axis, call.attrs)
+
+        def along(weights: Wide, values: Wide, number: int = number) -> Wide:
+            return np.moveaxis(np.tensordot(weights, values, axes=(1, number)), 0, number)
+
+        if exact:
+            place = np.argmax(matrix, axis=1)
+            value, error = np.take(value, place, number), np.take(error, place, number)
+            size = np.take(size, place, number)
+        else:
+            share = np.abs(matrix)
+            error = along(share, error) + along(wobble + 8 * share, size) * u
+            value, size = along(matrix, value), along(share, size)
+        line = outside.reshape((-1,) + (1,) * (x.value.ndim - 1 - number))
+        beyond = beyond | line
+    fill = float(call.attrs["extrapolation_value"])
+    value = np.where(beyond, fill, value)
+    error = np.where(beyond, 0.0, error)
+    if exact or not x.dtype.is_float:
+        return call.rounding.exact(_as(value, x), error if x.dtype.is_float else None, x.dtype)
+    return call.rounding.result(value, x.dtype, own=error, noise=lambda: error / 4)
+
+
+def _as(value: Wide, x: Estimate) -> Wide:
+    return np.asarray(value).astype(x.value.dtype)
+
+
+MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType({"resize": _resize})
