@@ -101,10 +101,12 @@ def unsupported_operator(where: str, message: str, help: str | None = None) -> D
     return Diagnostic("unsupported-operator", f"{where}: {message}", None, help)
 
 
-def unsupported_type(where: str, found: str) -> Diagnostic:
+def unsupported_type(
+    where: str, found: str, expected: str = "a tensor of numbers or bools"
+) -> Diagnostic:
     return Diagnostic(
         code="unsupported-type",
-        message=f"{where}: found {found}, expected a tensor of numbers or bools",
+        message=f"{where}: found {found}, expected {expected}",
         help="docs/reference/language.md lists the dtypes",
     )
 
@@ -349,4 +351,126 @@ def donated_to_closure(span: Span | None) -> Diagnostic:
         message="a parameter of a closure is marked `donate`",
         span=span,
         help="only parameters of the module's functions can be donated",
+    )
+
+
+def contradicting_placement(name: str, typed: str, suffix: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="contradicting-placement",
+        message=f"%{name} lives on @{typed} by its type and on @{suffix} by its suffix",
+        span=span,
+        help="leave one of them out, or copy the value: device_copy",
+    )
+
+
+def copy_without_destination(op: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="copy-without-destination",
+        message=f"{op}: found no destination",
+        span=span,
+        help="say where the result lives after it: device_copy(%x) @accel",
+    )
+
+
+def not_inlined(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="missing-property",
+        message="found a call of a function, expected a module without calls",
+        span=span,
+        help="run inline-functions first",
+    )
+
+
+# Runtime: what a run found out.
+
+
+def run_failed(
+    code: str,
+    message: str,
+    place: tuple[str | None, str | None],
+    span: Span | None,
+    help: str | None = None,  # noqa: A002 - the diagnostic's own word
+) -> Diagnostic:
+    """``place`` is the operator and the source variable, as far as they are known."""
+    return Diagnostic(code, f"{_where(*place)}{message}", span, help)
+
+
+def operator_failed(
+    message: str, place: tuple[str | None, str | None], span: Span | None
+) -> Diagnostic:
+    return Diagnostic(
+        code="operator-failed",
+        message=f"{_where(*place)}the operands do not fit: {message}",
+        span=span,
+        help="a dim that was unknown when the program was compiled turned out not to fit",
+    )
+
+
+def _where(op: str | None, value: str | None) -> str:
+    named = f" (%{value})" if value else ""
+    return f"{op}{named}: " if op else ""
+
+
+def bad_argument(code: str, message: str, function: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(code=code, message=f"@{function}: {message}", span=span)
+
+
+def argument_count(function: str, found: int, names: Sequence[str]) -> Diagnostic:
+    listed = ", ".join(f"%{n}" for n in names) or "none"
+    return Diagnostic(
+        code="argument-count",
+        message=f"@{function}: found {found} arguments, expected {len(names)}: {listed}",
+    )
+
+
+def unknown_entry(function: str, entries: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-entry",
+        message=f"@{function} is not an entry of this program, which has "
+        + (", ".join(f"@{e}" for e in entries) or "none"),
+        help=_nearest(function, entries, "run one of those"),
+    )
+
+
+# Compiler: device maps, devices, and what code generation is given.
+
+
+def bad_device_map(message: str) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-device-map",
+        message=message,
+        help='write role=device pairs, such as "host=cpu:0,accel=sim:0"',
+    )
+
+
+def device_unavailable(device: str, reason: str | None) -> Diagnostic:
+    return Diagnostic(
+        code="device-unavailable",
+        message=f"{device} is not available: {reason or 'no reason given'}",
+        help="`hettest doctor` lists the devices and why one is missing",
+    )
+
+
+def unsupported_dtype(device: str, dtype: str, name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unsupported-dtype",
+        message=f"%{name} is {dtype} and lives on {device}, which has no {dtype}",
+        span=span,
+        help="place it on another device, or cast it",
+    )
+
+
+def not_lowered(op: str, needed: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="not-lowered",
+        message=f"{op} is left over at code generation; the pass {needed} has not run",
+        span=span,
+    )
+
+
+def bad_weights(file: str, key: str, message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-weights",
+        message=f'const from "{file}" "{key}": {message}',
+        span=span,
     )

@@ -1,0 +1,5 @@
+"""ONNX models to modules and back."""
+
+from reference_vm.exchange.import_model import from_onnx
+
+__all__ = ["from_onnx"]

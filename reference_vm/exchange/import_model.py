@@ -1,0 +1,118 @@
+"""An ONNX model as a module of ours: one function, ``main``.
+
+Its parameters are the graph's inputs without those that an initializer backs; several outputs
+become a tuple. Names are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy.typing as npt
+from onnx import FunctionProto, GraphProto, ModelProto
+
+from reference_vm.exchange.builder import Builder
+from reference_vm.exchange.element_types import element_type_name, from_element_type
+from reference_vm.exchange.finish import finished
+from reference_vm.exchange.graphs import GraphImporter
+from reference_vm.exchange.load import ModelSource, load
+from reference_vm.exchange.operators import RULES
+from reference_vm.exchange.refusals import invalid
+from reference_vm.exchange.scope import DEFAULT_DOMAIN, Scope, domain_of
+from reference_vm.exchange.value_types import Symbols, to_tensor_type
+from reference_vm.ir.nodes import Block, Function, Module, Var
+from reference_vm.ops.catalog import OPS
+from reference_vm.types import TensorType
+
+ENTRY: Final = "main"
+
+
+Known: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+
+def from_onnx(source: ModelSource, known: Known | None = None) -> Module:
+    """Return the module for a model: a path, its bytes, or a ``ModelProto``.
+
+    The inputs in ``known`` become constants in place of parameters: a model whose shapes or axes
+    depend on the values of its inputs is so translated for those values alone.
+
+    Operators of ONNX are translated by schema version, from operator set 7 on (older ones where
+    nothing changed since). A model that holds what cannot be translated is refused.
+
+    Raises:
+        CompileError: ``invalid-model``, ``unsupported-operator``, ``unsupported-type``,
+            ``nondeterministic``, ``external-data``, or what an operator's own type rule finds. The
+            message names the node, since there is no text to point at.
+    """
+    model, folder = load(source)
+    return Module(functions=(_main(model, folder, known or {}),))
+
+
+def _main(model: ModelProto, folder: Path | None, known: Known) -> Function:
+    graph = model.graph
+    build = Builder(OPS)
+    scope = Scope(label="", opsets=_opsets(model))
+    params = _parameters(graph, scope, build, known)
+    importer = GraphImporter(RULES, _functions(model), folder)
+    importer.declare(graph, scope, build)
+    importer.walk(graph.node, scope, build)
+    results = importer.outputs((output.name for output in graph.output), scope)
+    if not results:
+        raise invalid("graph", "has no outputs")
+    _check_outputs(graph, results)
+    result = results[0] if len(results) == 1 else build.pack(results)
+    body, params = finished(Block(tuple(build.bindings), result), params, build.names)
+    assert result.type is not None
+    return Function(ENTRY, params, result.type, body)
+
+
+def _opsets(model: ModelProto) -> dict[str, int]:
+    opsets = {domain_of(o.domain): int(o.version) for o in model.opset_import}
+    if not opsets and model.ir_version < 3:
+        return {DEFAULT_DOMAIN: 1}
+    return opsets
+
+
+def _functions(model: ModelProto) -> Mapping[tuple[str, str, str], FunctionProto]:
+    found: dict[tuple[str, str, str], FunctionProto] = {}
+    for function in model.functions:
+        key = (domain_of(function.domain), function.name, function.overload)
+        if key in found:
+            raise invalid("model", f'function "{function.name}" is defined twice')
+        found[key] = function
+    return found
+
+
+def _parameters(graph: GraphProto, scope: Scope, build: Builder, known: Known) -> tuple[Var, ...]:
+    backed = {tensor.name for tensor in graph.initializer}
+    backed.update(sparse.values.name for sparse in graph.sparse_initializer)
+    symbols = Symbols()
+    params: list[Var] = []
+    for entry in graph.input:
+        if entry.name in backed:
+            continue
+        where = f'input "{entry.name}"'
+        if not entry.name or entry.name in scope.values:
+            raise invalid(where, "has no name of its own")
+        type_ = to_tensor_type(entry.type, where, symbols)
+        if entry.name in known:
+            var = build.constant(known[entry.name], type_.dtype)
+            build.names.give(var, entry.name)
+        else:
+            var = build.parameter(entry.name, type_)
+            params.append(var)
+        scope.values[entry.name] = var
+    return tuple(params)
+
+
+def _check_outputs(graph: GraphProto, results: tuple[Var, ...]) -> None:
+    """Check that the outputs have the element types that the graph declares."""
+    for entry, var in zip(graph.output, results, strict=True):
+        declared = entry.type.tensor_type.elem_type
+        if not declared or not isinstance(var.type, TensorType):
+            continue
+        if from_element_type(declared) != var.type.dtype:
+            found = element_type_name(declared)
+            raise invalid(f'output "{entry.name}"', f"is declared {found}, but is {var.type.dtype}")

@@ -1,0 +1,40 @@
+"""A model from a path, bytes or a `ModelProto`, parsed; and the folder for its external data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias, Union
+
+from onnx import ModelProto
+
+from reference_vm.exchange.protobuf import parsed
+from reference_vm.exchange.refusals import invalid
+
+ModelSource: TypeAlias = Union[str, Path, bytes, ModelProto]
+
+
+def load(source: ModelSource) -> tuple[ModelProto, Path | None]:
+    """Return the model and the folder that it lies in, if it lies in one.
+
+    Raises:
+        CompileError: ``invalid-model``: there is no such file, or it is no ONNX model.
+    """
+    if isinstance(source, ModelProto):
+        return source, None
+    if isinstance(source, bytes):
+        return _parsed(source, "model"), None
+    path = Path(source)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise invalid(f"model {path.name}", f"cannot be read: {error.strerror}") from error
+    return _parsed(data, f"model {path.name}"), path.parent
+
+
+def _parsed(data: bytes, where: str) -> ModelProto:
+    model = parsed(ModelProto(), data)
+    if model is None:
+        raise invalid(where, "is not an ONNX model, or is cut short")
+    if not model.HasField("graph"):
+        raise invalid(where, "has no graph")
+    return model

@@ -1,0 +1,65 @@
+"""ONNX's control flow: ``If``. Loops are refused; their lowering comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from reference_vm.exchange.node import OnnxNode, RuleTable, versions
+from reference_vm.ir.nodes import Var
+from reference_vm.types import UNKNOWN, Dim, Shape, TensorType, TupleType, Type
+from reference_vm.types.dtype import BOOL
+
+
+def _if(node: OnnxNode) -> Sequence[Var]:
+    condition = _condition(node)
+    then, then_results = node.subgraph(node.graph("then_branch"))
+    orelse, else_results = node.subgraph(node.graph("else_branch"))
+    if len(then_results) != len(else_results):
+        message = f"branches have {len(then_results)} and {len(else_results)} results"
+        raise node.invalid(f"{message}, expected as many")
+    types = tuple(_joined(node, a, b) for a, b in zip(then_results, else_results, strict=True))
+    type_: Type = types[0] if len(types) == 1 else TupleType(types)
+    result = node.build.branch(condition, then, orelse, type_)
+    return (result,) if len(types) == 1 else node.build.items(result)
+
+
+def _condition(node: OnnxNode) -> Var:
+    type_ = node.type()
+    if type_.dtype != BOOL:
+        raise node.invalid(f"the condition is {type_}, expected a bool")
+    if type_.rank == 0:
+        return node.input(0)
+    return node.build.call("squeeze", node.input(0), axes=None)
+
+
+def _joined(node: OnnxNode, left: Var, right: Var) -> TensorType:
+    """Return the type of a result that comes from either branch."""
+    a, b = node.tensor(left), node.tensor(right)
+    if a.dtype != b.dtype:
+        raise node.invalid(f"one branch yields {a.dtype}, the other {b.dtype}")
+    return TensorType(a.dtype, _joined_shape(a.shape, b.shape))
+
+
+def _joined_shape(left: Shape | None, right: Shape | None) -> Shape | None:
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple(_joined_dim(a, b) for a, b in zip(left, right, strict=True))
+
+
+def _joined_dim(left: Dim, right: Dim) -> Dim:
+    return left if left == right else UNKNOWN
+
+
+def _loop(node: OnnxNode) -> Var:
+    raise node.unsupported(f"{node.op} is not translated yet: the lowering of loops comes later")
+
+
+RULES: Final[RuleTable] = {
+    "If": versions(_if, 1, 11, 13, 16, 19, 21, 23, 24, 25),
+    "Loop": versions(_loop, 1, 11, 13, 16, 19, 21, 23, 24, 25),
+    "Scan": versions(_loop, 8, 9, 11, 16, 19, 21, 23, 24, 25),
+}
+
+
+__all__ = ["RULES"]
