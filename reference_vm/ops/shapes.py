@@ -1,0 +1,205 @@
+"""Shapes in type rules: broadcasting, axes, and what is certain of two dims.
+
+Every function says what is certain. Where only a run can tell, a dim is `UNKNOWN` and an unknown
+rank is ``None``; an error is raised only for what no run could make right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Literal
+
+from reference_vm.ops.definition import OpCall
+from reference_vm.types import UNKNOWN, Dim, Poly, Shape, Unknown
+from reference_vm.types.dim import Atom, Relation, apply, floordiv, product, relate, subtract
+from reference_vm.types.types import str_dim
+
+
+def str_shape(shape: Shape | None) -> str:
+    """Return the dims as types print them: ``[n, 4]``; ``[...]`` for an unknown rank."""
+    return "[...]" if shape is None else f"[{', '.join(map(str_dim, shape))}]"
+
+
+def is_equal(left: Dim, right: Dim) -> bool:
+    """Whether two dims are certainly equal."""
+    return relate(left, right) is Relation.EQUAL
+
+
+def is_different(left: Dim, right: Dim) -> bool:
+    """Whether two dims are certainly different."""
+    return relate(left, right) is Relation.DIFFERENT
+
+
+def same_dim(left: Dim, right: Dim) -> Dim | None:
+    """Return the dim that two operands share, the better known; ``None`` if they cannot."""
+    if is_different(left, right):
+        return None
+    if isinstance(left, int) or isinstance(right, Unknown):
+        return left
+    return right if isinstance(right, int) or isinstance(left, Unknown) else left
+
+
+def _broadcast_dim(left: Dim, right: Dim) -> Dim | None:
+    if left == 1 or is_equal(left, right):
+        return right
+    if right == 1:
+        return left
+    if is_different(left, right) and is_different(left, 1) and is_different(right, 1):
+        return None
+    if isinstance(left, int):
+        return left
+    return right if isinstance(right, int) else UNKNOWN
+
+
+def broadcast(call: OpCall, shapes: Iterable[Shape | None]) -> Shape | None:
+    """Return the shape that NumPy's broadcasting makes of ``shapes``.
+
+    Raises:
+        CompileError: ``shape-mismatch``: no values of the symbols make them fit.
+    """
+    return reduce(lambda left, right: _broadcast_two(call, left, right), shapes)
+
+
+def _broadcast_two(call: OpCall, left: Shape | None, right: Shape | None) -> Shape | None:
+    if left is None or right is None:
+        return None
+    rank = max(len(left), len(right))
+    ones: Shape = (1,) * rank
+    dims: list[Dim] = []
+    pairs = zip((ones + left)[-rank:], (ones + right)[-rank:], strict=True) if rank else ()
+    for a, b in pairs:
+        dim = _broadcast_dim(a, b)
+        if dim is None:
+            raise mismatch(call, left, right)
+        dims.append(dim)
+    return tuple(dims)
+
+
+def mismatch(call: OpCall, left: Shape | None, right: Shape | None) -> Exception:
+    """Return the error that two shapes do not broadcast."""
+    return call.error(
+        "shape-mismatch",
+        f"shapes {str_shape(left)} and {str_shape(right)} do not broadcast",
+        "dims must be equal, or one of them 1, counted from the last",
+    )
+
+
+def normalize_axis(call: OpCall, axis: int, rank: int) -> int:
+    """Return ``axis`` counted from 0.
+
+    Raises:
+        CompileError: ``axis-out-of-range``.
+    """
+    if not -rank <= axis < rank:
+        raise call.error(
+            "axis-out-of-range",
+            f"axis {axis} of a tensor of rank {rank}",
+            f"an axis is in {-rank}..{rank - 1}" if rank else "a tensor of rank 0 has no axis",
+        )
+    return axis % rank
+
+
+def normalize_axes(call: OpCall, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Return ``axes`` counted from 0, in their order.
+
+    Raises:
+        CompileError: ``axis-out-of-range``, or ``attribute-value`` for one given twice.
+    """
+    normal = tuple(normalize_axis(call, axis, rank) for axis in axes)
+    if len(set(normal)) != len(normal):
+        raise call.error("attribute-value", f"axes {list(axes)} name an axis twice")
+    return normal
+
+
+def int_axes(call: OpCall, name: str = "axes") -> tuple[int, ...] | None:
+    """Return attribute ``name``, a tuple of integers or ``none``.
+
+    Raises:
+        CompileError: ``attribute-value``: an item is something else.
+    """
+    value = call.attrs[name]
+    if value is None:
+        return None
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
+        raise call.error("attribute-value", f"{name} = {value!r}, expected integers")
+    return tuple(value)
+
+
+def _atom_is_natural(atom: Atom) -> bool:
+    if isinstance(atom, str):
+        return True
+    left, right = lower_bound(atom.left), lower_bound(atom.right)
+    if atom.function == "max":
+        return max(left, right) >= 0
+    return min(left, right) >= 0
+
+
+def lower_bound(dim: Dim) -> float:
+    """Return a number that ``dim`` is never less than, given that no symbol is negative.
+
+    Minus infinity if there is none to be seen; 0 for `UNKNOWN`, which is some size.
+    """
+    if isinstance(dim, Unknown):
+        return 0
+    if isinstance(dim, int):
+        return dim
+    for monomial, coefficient in dim.terms:
+        if monomial and (coefficient < 0 or not all(map(_atom_is_natural, monomial))):
+            return -math.inf
+    return dict(dim.terms).get((), 0)
+
+
+def least(left: Dim, right: Dim) -> Dim:
+    """Return the smaller of two dims, without ``min`` where the symbols' signs decide it."""
+    return _chosen(left, right, "min")
+
+
+def greatest(left: Dim, right: Dim) -> Dim:
+    """Return the greater of two dims, without ``max`` where the symbols' signs decide it."""
+    return _chosen(left, right, "max")
+
+
+def _chosen(left: Dim, right: Dim, function: Literal["min", "max"]) -> Dim:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    if lower_bound(subtract(left, right)) >= 0:
+        return right if function == "min" else left
+    if lower_bound(subtract(right, left)) >= 0:
+        return left if function == "min" else right
+    return apply(function, left, right)
+
+
+def quotient(total: Dim, part: Dim) -> Dim:
+    """Return ``total / part``, which is known to leave no rest; `UNKNOWN` by 0."""
+    return UNKNOWN if part == 0 else floordiv(total, part)
+
+
+def element_count(shape: Shape | None) -> Dim:
+    """Return the number of elements; `UNKNOWN` for an unknown rank."""
+    return UNKNOWN if shape is None else product(shape)
+
+
+def is_known(dim: Dim) -> bool:
+    """Whether ``dim`` is a number or an expression of symbols."""
+    return isinstance(dim, int | Poly)
+
+
+__all__ = [
+    "broadcast",
+    "element_count",
+    "greatest",
+    "int_axes",
+    "is_different",
+    "is_equal",
+    "is_known",
+    "least",
+    "lower_bound",
+    "mismatch",
+    "normalize_axes",
+    "normalize_axis",
+    "quotient",
+    "same_dim",
+    "str_shape",
+]
