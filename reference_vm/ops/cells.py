@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, final
 
-from reference_vm.ops.activations import Function
 from reference_vm.ops.definition import Array, Namespace
+from reference_vm.ops.gate_functions import Function
 
 State: TypeAlias = tuple[Array, ...]
 

@@ -10,9 +10,9 @@ from functools import wraps
 from typing import Any, Final
 
 from reference_vm.ops import recurrent_types
-from reference_vm.ops.activations import Function, functions
 from reference_vm.ops.cells import Cell, GruCell, LstmCell, RnnCell, State
 from reference_vm.ops.definition import Array, Attr, Compute, Namespace, OpDef, Operand
+from reference_vm.ops.gate_functions import Function, functions
 from reference_vm.ops.numerics import quiet, widened
 from reference_vm.ops.recurrent_types import FORMS, directions
 

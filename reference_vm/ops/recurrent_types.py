@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, final
 
-from reference_vm.ops.activations import ACTIVATIONS
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import OpCall
+from reference_vm.ops.gate_functions import ACTIVATIONS
 from reference_vm.ops.operands import agreed, shaped
 from reference_vm.types import Dim, Shape, TensorType, TupleType, Type
 from reference_vm.types import dim as dims
