@@ -1,0 +1,1 @@
+"""One check for each kind of expectation; `catalog` lists them."""

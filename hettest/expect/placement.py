@@ -1,0 +1,50 @@
+"""Each operator ran where it was meant to.
+
+Checked are the variables that the case lists and every requested operator. A variable that was not
+computed at run time (folded, merged, dropped) is absent, which satisfies it; one that ran
+elsewhere, or on two devices, fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hettest.expect.situation import Situation
+from hettest.outcome import Clause, Status
+
+
+def check(situation: Situation) -> Iterator[Clause]:
+    """Yield one clause, or none if nothing is placed."""
+    wanted = _wanted(situation)
+    line = situation.expect.placement_line
+    if not wanted:
+        return
+    if situation.observation.executions is None:
+        if situation.expect.placement:
+            detail = "the backend does not show where operators ran"
+            yield Clause("placement", Status.UNPROVEN, detail, line, "observe:placement")
+        return
+    wrong = list(_wrong(situation, wanted))
+    if wrong:
+        yield Clause("placement", Status.FAILED, "\n".join(wrong), line)
+        return
+    seen = sum(1 for name in wanted if situation.made_on.get(name))
+    detail = f"{seen} of {len(wanted)} placed variables ran, each where it was meant to"
+    yield Clause("placement", Status.PROVEN, detail, line)
+
+
+def _wanted(situation: Situation) -> dict[str, str]:
+    wanted = {name: role for name, (role, _) in situation.requested.items()}
+    for key, role in situation.expect.placement.items():
+        function, slash, name = key.rpartition("/")
+        wanted[f"{function if slash else situation.entry}/%{name}"] = role
+    return wanted
+
+
+def _wrong(situation: Situation, wanted: dict[str, str]) -> Iterator[str]:
+    for name, role in wanted.items():
+        found = situation.made_on.get(name, frozenset())
+        expected = situation.device(role)
+        if found and found != {expected}:
+            listed = " and ".join(sorted(found))
+            yield f"{name}: found on {listed}, expected on {expected} (@{role})"

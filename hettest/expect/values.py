@@ -1,0 +1,125 @@
+"""The results are right: the judge's checks, and the case's own numbers.
+
+A value that differs is shown with its place; a looser bound that the case asks for is shown with
+its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hettest.expect.situation import Situation
+from hettest.judge import Verdict, judge
+from hettest.language import DiagnosticError
+from hettest.outcome import Clause, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hettest.backend.protocol import Value
+
+
+def check(situation: Situation) -> Iterator[Clause]:
+    """Yield one clause: always, since every run has results."""
+    expect = situation.expect.values
+    if situation.expected is not None and expect.ulps is not None:
+        yield _loosely(situation, situation.expected, expect.ulps, expect.reason or "")
+        return
+    try:
+        verdict = _verdict(situation)
+    except DiagnosticError as error:
+        found = error.diagnostics[0]
+        detail = f"the oracle has no answer: {found.message} [{found.code}]"
+        yield Clause("values", Status.FAILED, detail)
+        return
+    zeros = list(_zeros(situation)) if expect.signed_zeros else []
+    failures = [f"{c.name}: {c.detail}" for c in verdict.failures] + zeros
+    if failures:
+        yield Clause("values", Status.FAILED, "\n".join(failures))
+    else:
+        yield Clause("values", Status.PROVEN, _summary(verdict))
+
+
+def _verdict(situation: Situation) -> Verdict:
+    baseline = None if situation.expected is not None else situation.baseline()
+    return judge(
+        situation.module,
+        situation.entry,
+        situation.args,
+        situation.observation,
+        baseline,
+        expected=situation.expected,
+    )
+
+
+def _summary(verdict: Verdict) -> str:
+    return "; ".join(f"{c.name} {c.status}" for c in verdict.checks)
+
+
+def leaves(value: Value) -> Iterator[NDArray[Any]]:
+    """Yield the arrays of nested tuples, in order."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def _pairs(situation: Situation) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    if situation.expected is None:
+        return []
+    found = list(leaves(situation.observation.results))
+    return list(zip(found, leaves(situation.expected), strict=False))
+
+
+def _zeros(situation: Situation) -> Iterator[str]:
+    for number, (found, expected) in enumerate(_pairs(situation)):
+        zero = (found == 0) & (expected == 0)
+        wrong = np.argwhere(zero & (np.signbit(found) != np.signbit(expected)))
+        if wrong.size:
+            yield f"result {number}, element {wrong[0].tolist()}: a zero of the other sign"
+
+
+def _loosely(situation: Situation, expected: Value, ulps: float, reason: str) -> Clause:
+    loosened = f"within {ulps:g} ulp, since {reason}"
+    found = list(leaves(situation.observation.results))
+    wanted = list(leaves(expected))
+    if len(found) != len(wanted):
+        detail = f"found {len(found)} results, expected {len(wanted)}"
+        return Clause("values", Status.FAILED, detail)
+    for number, (array, want) in enumerate(zip(found, wanted, strict=True)):
+        wrong = difference(array, want, ulps)
+        if wrong is not None:
+            return Clause("values", Status.FAILED, f"result {number}: {wrong}, {loosened}")
+    return Clause("values", Status.PROVEN, f"as the case says, {loosened}")
+
+
+def difference(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> str | None:
+    """Return where ``found`` first differs by more than ``ulps``, or ``None``.
+
+    Dtypes and shapes must be equal; NaN equals NaN; integers and bools must be equal.
+    """
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        forms = (f"{a.dtype}{list(a.shape)}" for a in (found, expected))
+        return "found {}, expected {}".format(*forms)
+    if found.dtype.kind in "biu":
+        close = found == expected
+    else:
+        close = _close(found, expected, ulps)
+    wrong = np.argwhere(~close)
+    if not wrong.size:
+        return None
+    place = tuple(wrong[0].tolist())
+    return f"element {list(place)}: found {found[place]}, expected {expected[place]}"
+
+
+def _close(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        spacing = np.abs(np.spacing(expected)).astype(np.float64)
+        apart = np.abs(found.astype(np.float64) - expected.astype(np.float64))
+        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+        close: NDArray[np.bool_] = same | (apart <= ulps * spacing)
+    return close
