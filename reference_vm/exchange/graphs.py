@@ -25,7 +25,7 @@ from reference_vm.ir.nodes import Block, Var
 DEPTH_LIMIT = 40
 """How deep subgraphs and function bodies may nest."""
 
-INLINE_LIMIT = 100_000
+INLINE_LIMIT = 50_000
 """How many nodes inlining may add: functions that call functions grow without bound."""
 
 
@@ -188,7 +188,12 @@ class GraphImporter:
             raise unsupported(where, f"inlining functions makes more than {INLINE_LIMIT} nodes")
         child = inlining.body_scope(function, attributes, node, inputs, where, scope, depth)
         self.walk(function.node, child, build)
-        return self.outputs(function.output, child)
+        return tuple(_result(name, child) for name in function.output[: len(node.output)])
+
+
+def _result(name: str, scope: Scope) -> Var | None:
+    """Return a result of a function body; ``None`` for one that this call has no use for."""
+    return scope.look_up(name) if scope.knows(name) else None
 
 
 def _label(node: NodeProto, index: int) -> str:

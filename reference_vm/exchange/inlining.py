@@ -10,7 +10,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 from reference_vm.exchange.protobuf import parsed
 from reference_vm.exchange.refusals import invalid
 from reference_vm.exchange.schemas import given_attributes
-from reference_vm.exchange.scope import DEFAULT_DOMAIN, Scope, domain_of
+from reference_vm.exchange.scope import Scope, domain_of
 from reference_vm.exchange.value_types import to_type_proto
 from reference_vm.ir.nodes import Var
 from reference_vm.types import TensorType
@@ -48,7 +48,7 @@ def schema_function(
     Some bodies depend on the node's inputs: which are there, their types and ranks.
     """
     published: Any = schema  # its stub leaves these members out
-    opset = scope.opsets.get(DEFAULT_DOMAIN, defs.onnx_opset_version())
+    opset = scope.opsets[domain_of(node.domain)]
     if published.has_function:
         return _body(published.get_function_with_opset_version(opset))
     if not published.has_context_dependent_function:
@@ -104,7 +104,7 @@ def body_scope(
     opsets = {domain_of(o.domain): o.version for o in function.opset_import}
     return Scope(
         label=f"{where}, ",
-        opsets=opsets or scope.opsets,
+        opsets={**scope.opsets, **opsets},
         depth=depth,
         attributes=attributes,
         prefix=prefix,

@@ -8,6 +8,7 @@ from typing import Final
 
 from reference_vm.exchange import (
     onnx_ops_casts,
+    onnx_ops_classic,
     onnx_ops_constant,
     onnx_ops_control,
     onnx_ops_elementwise,
@@ -46,7 +47,8 @@ RULES: Final[Mapping[str, RuleTable]] = MappingProxyType(
             **onnx_ops_shape.RULES,
             **onnx_ops_signal.RULES,
             **onnx_ops_windows.RULES,
-        }
+        },
+        "ai.onnx.ml": onnx_ops_classic.RULES,
     }
 )
 """By domain, the empty one being ONNX's own."""
