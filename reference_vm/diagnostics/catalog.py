@@ -354,6 +354,164 @@ def donated_to_closure(span: Span | None) -> Diagnostic:
     )
 
 
+# The verifier: rules that need no operator knowledge.
+
+
+def undefined_variable(name: str, span: Span | None, hint: str | None) -> Diagnostic:
+    return Diagnostic("undefined-variable", f"%{name} is not bound here", span, hint)
+
+
+def redefined_variable(name: str, span: Span | None, first: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="redefined-variable",
+        message=f"%{name} is bound twice; a name is bound once in a function",
+        span=span,
+        notes=(("it is bound here first", first),),
+    )
+
+
+def recursive_closure(name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="recursive-closure",
+        message=f"%{name} is read in the closure that it names, but closures are not recursive",
+        span=span,
+        help="make it a function of the module, which may call itself",
+    )
+
+
+def duplicate_declaration(
+    kind: str, name: str, span: Span | None, first: Span | None
+) -> Diagnostic:
+    """Return ``duplicate-function``, ``duplicate-type`` or ``duplicate-constructor``."""
+    return Diagnostic(
+        code=f"duplicate-{kind}",
+        message=f"{kind} {name} is declared twice",
+        span=span,
+        notes=(("it is declared here first", first),),
+    )
+
+
+def duplicate_role(role: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("duplicate-vdevice", f"@{role} is declared twice", span)
+
+
+def duplicate_vdevice(role: str, same: str, device: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="duplicate-vdevice",
+        message=f"@{role} is {device}, which @{same} is already",
+        span=span,
+        help=f"use @{same} for both: two roles of one module are two devices",
+    )
+
+
+def unknown_type(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-type",
+        message=f"{name} is not a type of this module",
+        span=span,
+        help=_nearest(name, known, f"declare it: type {name} {{ … }}"),
+    )
+
+
+def type_arity(name: str, found: int, expected: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="type-arity",
+        message=f"found {name} with {_count(found, 'argument')}, expected {expected}",
+        span=span,
+    )
+
+
+def unknown_constructor(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-constructor",
+        message=f"{name} is not a constructor of this module",
+        span=span,
+        help=_nearest(name, known, "declare it in a type: type List { Nil, … }"),
+    )
+
+
+def constructor_arity(name: str, found: int, expected: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="constructor-arity",
+        message=f"found {name} with {_count(found, 'field')}, expected {expected}",
+        span=span,
+    )
+
+
+def mixed_patterns(left: str, right: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="mixed-patterns",
+        message=f"patterns of one value are of two types: {left} and {right}",
+        span=span,
+    )
+
+
+def non_exhaustive_match(missing: str | None, span: Span | None) -> Diagnostic:
+    found = f"no arm matches {missing}" if missing else "the arms are too many to prove exhaustive"
+    return Diagnostic(
+        code="non-exhaustive-match",
+        message=found,
+        span=span,
+        help="add an arm for it, or `_ => { … }` at the end",
+    )
+
+
+def unbound_dim(symbol: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unbound-dim",
+        message=f"the dim {symbol} is not bound here",
+        span=span,
+        help="a symbol is bound where it stands alone as a dim of a parameter or in match_cast",
+    )
+
+
+def invalid_bounds(message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("invalid-bounds", message, span, "write bounds n in 1..512")
+
+
+def unknown_shape_literal(span: Span | None) -> Diagnostic:
+    return Diagnostic("invalid-dim", "a dim of a shape value is ?, expected a known one", span)
+
+
+def no_device_here(what: str, vdevice: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="no-device-here",
+        message=f"{what} has no device of its own, but is placed on {vdevice}",
+        span=span,
+        help="leave the suffix out, and place the tensors in it",
+    )
+
+
+def impure_dataflow(what: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="impure-dataflow",
+        message=f"found {what} in a dataflow block, which holds pure bindings only",
+        span=span,
+        help="move it out of the block, or mark the function attrs { pure = true }",
+    )
+
+
+def invalid_donation(message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("invalid-donation", message, span)
+
+
+def use_after_donation(name: str, span: Span | None, given: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="use-after-donation",
+        message=f"%{name} is read, but it was donated",
+        span=span,
+        notes=(("it is donated here", given),),
+    )
+
+
+def argument_left_out(function: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="wrong-arity",
+        message=f"@{function}: found none, but a function has no optional operands",
+        span=span,
+    )
+
+
 def contradicting_placement(name: str, typed: str, suffix: str, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="contradicting-placement",
@@ -473,4 +631,21 @@ def bad_weights(file: str, key: str, message: str, span: Span | None) -> Diagnos
         code="invalid-weights",
         message=f'const from "{file}" "{key}": {message}',
         span=span,
+    )
+
+
+def results_apart(name: str, first: str, second: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="contradicting-placement",
+        message=f"the results of one operator, %{name}, live on @{first} and on @{second}",
+        span=span,
+        help="an operator runs on one device: copy one result, device_copy",
+    )
+
+
+def unknown_executor(name: str, known: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-executor",
+        message=f"{name} compiles nothing here; there are {', '.join(known)}",
+        help=_nearest(name, known, "leave the option out to get the preferred one"),
     )

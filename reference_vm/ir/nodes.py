@@ -218,6 +218,7 @@ class ConstructorPattern:
 
     constructor: str
     items: tuple[Pattern, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @final
@@ -226,6 +227,7 @@ class TuplePattern:
     """``(%a, _)``."""
 
     items: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 Pattern: TypeAlias = Union[Wildcard, BindPattern, ConstructorPattern, TuplePattern]
@@ -309,6 +311,8 @@ class Block:
 
     statements: tuple[Statement, ...]
     result: Var
+    span: Span | None = field(default=None, compare=False, repr=False)
+    """Where the result was written."""
 
     def bindings(self) -> Iterator[Binding]:
         """Yield this block's own bindings, those of dataflow blocks included, in order."""
@@ -356,6 +360,7 @@ class Constructor:
 
     name: str
     fields: tuple[Type, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @final

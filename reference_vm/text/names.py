@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import final
 
 from reference_vm.ir import nodes
+from reference_vm.ir.rules.events import bound_by
 from reference_vm.text.lexer import identifier
 
 
@@ -81,14 +82,3 @@ def _of_binding(binding: nodes.Binding) -> Iterator[nodes.Var | nodes.Block]:
         case nodes.Closure(params=params, body=body):
             yield from params
             yield body
-
-
-def bound_by(pattern: nodes.Pattern) -> Iterator[nodes.Var]:
-    """Yield the variables that ``pattern`` binds, in text order."""
-    stack = [pattern]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, nodes.BindPattern):
-            yield top.var
-        elif not isinstance(top, nodes.Wildcard):
-            stack.extend(reversed(top.items))

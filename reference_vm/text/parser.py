@@ -12,8 +12,9 @@ from typing import Final, final
 
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import nodes
+from reference_vm.ir.rules.declarations import duplicate_vdevices
 from reference_vm.ir.trampoline import Steps, run
-from reference_vm.source import Source
+from reference_vm.source import Source, Span
 from reference_vm.text import value_parser
 from reference_vm.text.constant_parser import parse_constant
 from reference_vm.text.cursor import Cursor
@@ -57,7 +58,7 @@ def _declared_roles(c: Cursor) -> dict[str, VirtualDevice]:
             declared = _vdevices(ahead)
         except CompileError:
             return roles
-        for vdevice in declared:
+        for vdevice, _ in declared:
             roles.setdefault(vdevice.role, vdevice)
     return roles
 
@@ -66,7 +67,7 @@ def _module(c: Cursor) -> nodes.Module:
     c.take("module")
     version = _version(c) if c.accept("version") else 1
     c.take("{")
-    vdevices: list[VirtualDevice] = []
+    vdevices: list[tuple[VirtualDevice, Span]] = []
     adts: list[nodes.Adt] = []
     functions: list[nodes.Function] = []
     while not c.accept("}"):
@@ -80,7 +81,10 @@ def _module(c: Cursor) -> nodes.Module:
             raise c.error("`vdevice`, `type`, `fn` or `}`")
     if c.kind != "END":
         raise c.error("the end of the text")
-    return nodes.Module(tuple(vdevices), tuple(adts), tuple(functions), version)
+    roles = tuple(vdevice for vdevice, _ in vdevices)
+    for problem in duplicate_vdevices(vdevices):
+        c.note(problem)
+    return nodes.Module(roles, tuple(adts), tuple(functions), version)
 
 
 def _version(c: Cursor) -> int:
@@ -90,7 +94,8 @@ def _version(c: Cursor) -> int:
     return version
 
 
-def _vdevices(c: Cursor) -> list[VirtualDevice]:
+def _vdevices(c: Cursor) -> list[tuple[VirtualDevice, Span]]:
+    """Read a declaration of roles; return each with the place of its name."""
     c.take("vdevice")
     declared = [_vdevice(c)]
     while c.accept(","):
@@ -98,7 +103,8 @@ def _vdevices(c: Cursor) -> list[VirtualDevice]:
     return declared
 
 
-def _vdevice(c: Cursor) -> VirtualDevice:
+def _vdevice(c: Cursor) -> tuple[VirtualDevice, Span]:
+    first = c.at
     role = c.name("GLOBAL", "a role such as @host")
     device, scope = None, GLOBAL_SCOPE
     if c.accept("="):
@@ -109,7 +115,7 @@ def _vdevice(c: Cursor) -> VirtualDevice:
             c.note(catalog.invalid_device(str(error), c.span(c.at - 1)))
     if c.accept("scope"):
         scope = c.string('a memory scope such as "global"')
-    return VirtualDevice(role, device, scope)
+    return VirtualDevice(role, device, scope), c.span(first)
 
 
 def _adt(c: Cursor) -> nodes.Adt:
@@ -132,14 +138,16 @@ def _adt(c: Cursor) -> nodes.Adt:
 
 
 def _constructor(c: Cursor) -> nodes.Constructor:
+    first = c.at
     name = c.take("UNAME", "a constructor, with a capital")
+    span = c.span(first)
     fields: list[Type] = []
     if c.accept("("):
         fields.append(parse_type(c))
         while c.accept(","):
             fields.append(parse_type(c))
         c.take(")", "`,` or `)`")
-    return nodes.Constructor(name, tuple(fields))
+    return nodes.Constructor(name, tuple(fields), span)
 
 
 def _function(c: Cursor) -> nodes.Function:
@@ -280,8 +288,9 @@ class _Body:
             else:
                 raise c.error(f"a statement or `{ending}`")
         result = self._read()
+        span = c.span(c.at - 1)
         c.take("}")
-        return nodes.Block(tuple(statements), result)
+        return nodes.Block(tuple(statements), result, span)
 
     def _dataflow(self, depth: int) -> Steps[nodes.Dataflow]:
         c = self.c
@@ -463,6 +472,7 @@ class _Body:
             var = self.variables[name] = nodes.Var(name, None, c.span(c.at - 1))
             return nodes.BindPattern(var)
         if c.kind == "UNAME":
+            span = c.span(c.at)
             constructor = c.take("UNAME")
             items: list[nodes.Pattern] = []
             if c.accept("("):
@@ -472,12 +482,13 @@ class _Body:
                     item = yield self._pattern(depth + 1)
                     items.append(item)
                 c.take(")", "`,` or `)`")
-            return nodes.ConstructorPattern(constructor, tuple(items))
+            return nodes.ConstructorPattern(constructor, tuple(items), span)
         tuple_pattern: nodes.Pattern = yield self._tuple_pattern(depth)
         return tuple_pattern
 
     def _tuple_pattern(self, depth: int) -> Steps[nodes.TuplePattern]:
         c = self.c
+        span = c.span(c.at)
         c.take("(", "a pattern: `_`, a variable, a constructor or a tuple")
         first: nodes.Pattern = yield self._pattern(depth + 1)
         items = [first]
@@ -490,7 +501,7 @@ class _Body:
             if c.kind == ")":
                 raise c.error("a pattern")
         c.take(")", "`,` or `)`")
-        return nodes.TuplePattern(tuple(items))
+        return nodes.TuplePattern(tuple(items), span)
 
     def _closure(self, depth: int) -> Steps[nodes.Closure]:
         c = self.c

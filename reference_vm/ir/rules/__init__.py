@@ -1,0 +1,1 @@
+"""The rules of `ir.verify`, one module each: what a program must be before anything knows it."""
