@@ -9,14 +9,20 @@ from typing import Any, Protocol
 class Kernel(Protocol):
     """A primitive function, compiled for one device kind."""
 
-    name: str
-    """Its own name: ``fused_add_exp``."""
+    @property
+    def name(self) -> str:
+        """Its own name: ``fused_add_exp``."""
+        ...
 
-    ops: tuple[str, ...]
-    """The operators inside, in order."""
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The operators inside, in order."""
+        ...
 
-    library: bool
-    """Whether it calls a library (`OpDef.compute`) rather than code made for it."""
+    @property
+    def library(self) -> bool:
+        """Whether it calls a library (`OpDef.compute`) rather than code made for it."""
+        ...
 
     def __call__(
         self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]

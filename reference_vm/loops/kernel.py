@@ -1,9 +1,10 @@
 """How an operator says what it is in the loop IR.
 
-Three shapes of rule cover what fuses:
+Four shapes of rule cover what fuses:
 
 * `Elementwise`: one scalar expression of the operands' elements at the same, broadcast, place;
 * `Reduce`: fold axes away with an associative operation, after a scalar map and before another;
+* `Rows`: an elementwise expression that also folds over the row it stands in;
 * `Move`: each result element is one operand element (or a fill value); the printer decides the
   index map from the operator's name and attributes: transposes, slices, broadcasts, concatenations.
 
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union, final
+from typing import Any, TypeAlias, Union, final
 
 from reference_vm.loops.scalar import Scalar
 from reference_vm.types.dtype import DType
 
-ScalarRule: TypeAlias = Callable[[Sequence[Scalar], Mapping[str, object]], Scalar]
-"""From the operands' elements and the attributes to the result's element."""
+ScalarRule: TypeAlias = Callable[[Sequence[Any], Mapping[str, object]], Scalar]
+"""From the operands' elements and the attributes to the result's element. An operand is a `Scalar`,
+or ``None`` when it is left out."""
 
 
 @final
@@ -57,4 +59,17 @@ class Move:
     """``permute``, ``broadcast``, ``slice``, ``concat``, ``reshape``, ``flip``, ``take``."""
 
 
-LoopRule: TypeAlias = Union[Elementwise, Reduce, Move]
+@final
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An elementwise rule that also folds over the row, by `scalar.fold`: softmax, layer norm.
+
+    The result has operand 0's shape. A row is all places along the attribute ``axis``, or from it
+    to the last if ``to_end``; f16 and bf16 are f32 throughout and rounded once.
+    """
+
+    element: ScalarRule
+    to_end: bool = False
+
+
+LoopRule: TypeAlias = Union[Elementwise, Reduce, Rows, Move]

@@ -102,7 +102,29 @@ class Cast:
     dtype: DType
 
 
-Scalar: TypeAlias = Union[Input, Literal, Unary, Binary, Compare, Select, Cast]
+@final
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """``x`` of every place in the row folded with ``op``; only in a `kernel.Rows` rule."""
+
+    op: str
+    x: Scalar
+    identity: float | int
+
+    @property
+    def dtype(self) -> DType:
+        return self.x.dtype
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowLength:
+    """How many places the row has, as a number of this dtype; only in a `kernel.Rows` rule."""
+
+    dtype: DType
+
+
+Scalar: TypeAlias = Union[Input, Literal, Unary, Binary, Compare, Select, Cast, Fold, RowLength]
 
 
 def unary(op: str, x: Scalar) -> Scalar:
@@ -131,6 +153,11 @@ def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     assert condition.dtype == BOOL
     assert x.dtype == y.dtype, (x.dtype, y.dtype)
     return Select(condition, x, y)
+
+
+def fold(op: str, x: Scalar, identity: float) -> Scalar:
+    assert op in ("add", "mul", "max", "min"), op
+    return Fold(op, x, identity)
 
 
 def cast(x: Scalar, dtype: DType) -> Scalar:

@@ -189,6 +189,14 @@ class OpDef:
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
 
+    def can_fail(self, result: Type | None) -> bool:
+        """Whether a call with this result type may report an error that depends on data.
+
+        Elementwise operators fail on integers only: division by zero, negative exponents.
+        """
+        floats = isinstance(result, TensorType) and result.dtype.is_float
+        return Trait.CAN_FAIL in self.traits and not (Trait.ELEMENTWISE in self.traits and floats)
+
     def operand(self, index: int) -> Operand:
         """Return the signature's operand that argument ``index`` is for."""
         return self.operands[min(index, len(self.operands) - 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reference_vm.loops.kernel import Move
+from reference_vm.loops.kernel import Elementwise, Move
 from reference_vm.ops.checks import tensor_of
 from reference_vm.ops.contents import same
 from reference_vm.ops.creation import SHAPE, run_sizes, sizes_of
@@ -121,6 +121,57 @@ def _tile(xp: Namespace, x: Array, reps: Sequence[Any]) -> Array:
     return xp.asarray(xp.tile(x, counts))
 
 
+def _infer_triangle(call: OpCall) -> TensorType:
+    x = tensor_of(call, 0)
+    if x.rank in (0, 1):
+        raise call.error("rank-mismatch", f"operand x has rank {x.rank}, expected 2 or more")
+    if call.present(1):
+        tensor_of(call, 1, INDICES)
+        expect_rank(call, 1, (0,))
+    return TensorType(x.dtype, x.shape)
+
+
+def _tril(xp: Namespace, x: Array, k: Any = None) -> Array:
+    return xp.where(_above(xp, x, 0 if k is None else int(k)), xp.zeros((), dtype=x.dtype), x)
+
+
+def _triu(xp: Namespace, x: Array, k: Any = None) -> Array:
+    return xp.where(_above(xp, x, (0 if k is None else int(k)) - 1), x, xp.zeros((), dtype=x.dtype))
+
+
+def _above(xp: Namespace, x: Array, k: int) -> Array:
+    """Return which places of a matrix lie above diagonal ``k``."""
+    rows, columns = x.shape[-2:]
+    return xp.arange(columns)[None, :] - xp.arange(rows)[:, None] > k
+
+
+def _infer_reverse(call: OpCall) -> TensorType:
+    x, lengths = tensor_of(call, 0), tensor_of(call, 1, INDICES)
+    expect_rank(call, 1, (1,))
+    batch, time = call.attrs["batch_axis"], call.attrs["time_axis"]
+    if x.shape is None:
+        return TensorType(x.dtype, None)
+    batch, time = normalize_axes(call, (batch, time), len(x.shape))
+    if lengths.shape is not None and is_different(lengths.shape[0], x.shape[batch]):
+        found = f"{lengths.shape[0]} lengths for a batch of {x.shape[batch]}"
+        raise call.error("shape-mismatch", found)
+    return TensorType(x.dtype, x.shape)
+
+
+def _reverse(xp: Namespace, x: Array, lengths: Array, *, batch_axis: int, time_axis: int) -> Array:
+    size = x.shape[time_axis]
+    if lengths.shape != (x.shape[batch_axis],):
+        found = f"{lengths.shape[0]} lengths for a batch of {x.shape[batch_axis]}"
+        raise DataError("shape-mismatch", found)
+    if bool(xp.any((lengths < 0) | (lengths > size))):
+        raise DataError("index-out-of-range", f"a length is not in 0..{size}, the axis's size")
+    rows = xp.moveaxis(x, (batch_axis, time_axis), (0, 1))
+    steps, ends = xp.arange(size)[None, :], lengths[:, None]
+    places = xp.where(steps < ends, ends - 1 - steps, steps)
+    found = rows[xp.arange(rows.shape[0])[:, None], places]
+    return xp.moveaxis(found, (0, 1), (batch_axis, time_axis))
+
+
 def moving(
     name: str,
     summary: str,
@@ -155,7 +206,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         operands=(X,),
         infer=_infer_same,
         compute=_identity,
-        loops=Move("reshape"),
+        loops=Elementwise(lambda operands, attrs: operands[0]),
         content=same,
         traits=MOVES | {Trait.ELEMENTWISE},
         origin="onnx",
@@ -199,6 +250,30 @@ OPS: Final[tuple[OpDef, ...]] = (
         _infer_tile,
         _tile,
         operands=(X, Operand("reps", host=True)),
+        origin="onnx",
+    ),
+    moving(
+        "tril",
+        "Zeros above diagonal k of the last two axes.",
+        _infer_triangle,
+        _tril,
+        operands=(X, Operand("k", optional=True, host=True)),
+    ),
+    moving(
+        "triu",
+        "Zeros below diagonal k of the last two axes.",
+        _infer_triangle,
+        _triu,
+        operands=(X, Operand("k", optional=True, host=True)),
+    ),
+    OpDef(
+        name="reverse_sequence",
+        summary="The first elements of each sequence backwards, as many as its length.",
+        operands=(X, Operand("lengths")),
+        attrs={"batch_axis": Attr((int,), 1), "time_axis": Attr((int,), 0)},
+        infer=_infer_reverse,
+        compute=_reverse,
+        traits=frozenset({Trait.EXACT, Trait.CAN_FAIL}),
         origin="onnx",
     ),
 )

@@ -1,0 +1,58 @@
+"""The argument block of a kernel: where its addresses, sizes and distances stand.
+
+A kernel is ``void kernel(int64_t *block, int64_t low, int64_t high)``. The block holds, in words of
+64 bits::
+
+    addresses of the inputs, then of the results
+    flat: 1 when low and high count places of the innermost loop, 0 when those of the first
+    the number of rounds of each outer loop, then of the innermost
+    for each access, then each store: its distance in bytes per round of each loop
+
+so that any kernel can be run on a part of its work, by several threads at once. Inputs number from
+0, results after them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from reference_vm.loops.nest import Nest
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Positions in the block of one kernel, in words."""
+
+    parameters: int
+    loops: int
+    """Outer loops and the innermost one."""
+
+    moves: int
+    """Accesses and stores."""
+
+    @property
+    def flat(self) -> int:
+        return self.parameters
+
+    @property
+    def rounds(self) -> int:
+        """The first loop's number of rounds; the others follow."""
+        return self.parameters + 1
+
+    def distance(self, move: int, loop: int) -> int:
+        """Return where the distance of an access or store per round of a loop stands."""
+        return self.rounds + self.loops + move * self.loops + loop
+
+    @property
+    def words(self) -> int:
+        return self.distance(self.moves, 0)
+
+
+def layout(nest: Nest) -> Layout:
+    return Layout(
+        parameters=nest.inputs + len(nest.stores),
+        loops=nest.outer_axes + 1,
+        moves=len(nest.accesses) + len(nest.stores),
+    )

@@ -1,0 +1,113 @@
+"""From LLVM IR to addresses: optimise, emit object code, link it into the process.
+
+What was compiled once is found again by its text: in this process by `Machine`, and in later ones
+by the `ObjectCache`. The key holds the processor, its features and the version of LLVM.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, final
+
+import llvmlite.binding as llvm
+
+from reference_vm.targets.numba.object_cache import ObjectCache
+
+ENTRY: Final = "@kernel"
+"""What a module calls its entry; in object code the entry is named by the key."""
+
+
+@final
+@dataclass
+class Statistics:
+    """What happened since the machine was made."""
+
+    compiled: int = 0
+    """Kernels that LLVM compiled."""
+
+    loaded: int = 0
+    """Kernels whose object code was on disk."""
+
+    shared: int = 0
+    """Kernels asked for again in this process."""
+
+
+@final
+@dataclass
+class Machine:
+    """The processor of this process, and the code that was linked for it."""
+
+    cache: ObjectCache
+    statistics: Statistics = field(default_factory=Statistics)
+    _addresses: dict[str, int] = field(default_factory=dict)
+    _engines: list[Any] = field(default_factory=list)
+    """Kept alive: the code is theirs."""
+
+    @cached_property
+    def _target(self) -> Any:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        return llvm.Target.from_triple(llvm.get_process_triple())
+
+    @cached_property
+    def _identity(self) -> str:
+        features = llvm.get_host_cpu_features().flatten()
+        return f"{llvm.get_host_cpu_name()} {features} {llvm.llvm_version_info}"
+
+    def _target_machine(self) -> Any:
+        """Return a new target machine; one given to an engine belongs to it."""
+        return self._target.create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=3,
+            reloc="pic",
+            codemodel="small",
+        )
+
+    @cached_property
+    def _emitter(self) -> Any:
+        return self._target_machine()
+
+    def address(self, text: str) -> int:
+        """Return the address of the function ``@kernel`` that a module of LLVM IR defines."""
+        return self._address(text, self.statistics)
+
+    def glue_address(self, text: str) -> int:
+        """Return the same of a function that is no kernel, and is not counted as one."""
+        return self._address(text, Statistics())
+
+    def _address(self, text: str, statistics: Statistics) -> int:
+        key = hashlib.sha256(f"{self._identity}\n{text}".encode()).hexdigest()
+        if key in self._addresses:
+            statistics.shared += 1
+            return self._addresses[key]
+        symbol = f"k{key[:40]}"
+        code = self.cache.get(key)
+        if code is None:
+            code = self._compile(text.replace(ENTRY, f"@{symbol}"))
+            self.cache.put(key, code)
+            statistics.compiled += 1
+        else:
+            statistics.loaded += 1
+        address = self._addresses[key] = self._link(code, symbol)
+        return address
+
+    def _compile(self, text: str) -> bytes:
+        module = llvm.parse_assembly(f'target triple = "{llvm.get_process_triple()}"\n{text}')
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization = True
+        tuning.slp_vectorization = False
+        builder = llvm.create_pass_builder(self._emitter, tuning)
+        builder.getModulePassManager().run(module, builder)
+        code: bytes = self._emitter.emit_object(module)
+        return code
+
+    def _link(self, code: bytes, symbol: str) -> int:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._target_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        self._engines.append(engine)
+        address: int = engine.get_function_address(symbol)
+        return address

@@ -1,0 +1,205 @@
+"""The argument block of one kernel for arrays of given shapes and strides.
+
+Loops that run over adjacent memory become one, so that the innermost loop is as long as it can be:
+two contiguous operands of shape ``[8, 128, 384]`` are one loop of 393,216 rounds. What a kernel
+was not compiled for (an operand that is broadcast or strided where the kernel steps from element to
+element) is copied first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from reference_vm.loops.layout import layout
+from reference_vm.loops.nest import Inner, Nest, View
+from reference_vm.ops.definition import DataError
+from reference_vm.types.arrays import to_numpy
+
+Array: TypeAlias = Any
+Lengths: TypeAlias = "tuple[int, ...]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run a kernel on operands of one form."""
+
+    block: np.ndarray[Any, np.dtype[np.int64]]
+    """Filled in but for the addresses."""
+
+    low_high: tuple[int, int]
+    """All of the work."""
+
+    shapes: tuple[Lengths, ...]
+    """Of the results."""
+
+    elements: int
+    """Places of the domain, a measure of the work."""
+
+    materialize: tuple[tuple[int, Lengths], ...] = ()
+    """Inputs to copy first, each to this shape."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """One access or store: bytes per step along each axis of the domain."""
+
+    inner: Inner
+    itemsize: int
+    steps: Lengths
+
+
+def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
+    """Return the plan for operands of these shapes and strides.
+
+    Raises:
+        DataError: The operands' shapes do not fit one another.
+    """
+    sizes = domain_sizes(nest, [x.shape for x in inputs])
+    copied = {
+        a.input: _expanded(inputs[a.input].shape, a.view, sizes)
+        for a in nest.accesses
+        if not _fits(nest, a.inner, _access_steps(inputs[a.input], a.view, sizes), sizes, a.dtype)
+    }
+    operands = [np.empty(copied[i], x.dtype) if i in copied else x for i, x in enumerate(inputs)]
+    shapes = tuple(
+        tuple(1 if axis is None else sizes[axis] for axis in store.view) for store in nest.stores
+    )
+    moves = [
+        _Move(a.inner, to_numpy(a.dtype).itemsize, _access_steps(operands[a.input], a.view, sizes))
+        for a in nest.accesses
+    ]
+    for store, shape in zip(nest.stores, shapes, strict=True):
+        itemsize = to_numpy(store.dtype).itemsize
+        steps = _steps(shape, _contiguous(shape, itemsize), store.view, sizes)
+        moves.append(_Move(store.inner, itemsize, steps))
+    block, low_high = _fill(nest, sizes, moves)
+    elements = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    return Plan(block, low_high, shapes, elements, tuple(copied.items()))
+
+
+def domain_sizes(nest: Nest, shapes: Sequence[Lengths]) -> Lengths:
+    """Return the sizes of the domain's axes, by broadcasting the operands."""
+    sizes = [1] * nest.rank
+    for access in nest.accesses:
+        for size, axis in zip(shapes[access.input], access.view, strict=True):
+            if axis is None or size == 1 or size == sizes[axis]:
+                continue
+            if sizes[axis] != 1:
+                raise DataError(
+                    "shape-mismatch",
+                    f"operands of sizes {sizes[axis]} and {size} along one axis do not broadcast",
+                )
+            sizes[axis] = size
+    return tuple(sizes)
+
+
+def _contiguous(shape: Lengths, itemsize: int) -> Lengths:
+    steps: list[int] = []
+    for size in reversed(shape):
+        steps.append(itemsize)
+        itemsize *= size
+    return tuple(reversed(steps))
+
+
+def _steps(shape: Lengths, strides: Lengths, view: View, sizes: Lengths) -> Lengths:
+    """Return bytes per step along each axis of the domain; 0 where the tensor is broadcast."""
+    steps = [0] * len(sizes)
+    for size, stride, axis in zip(shape, strides, view, strict=True):
+        if axis is not None and size != 1:
+            steps[axis] = stride
+    return tuple(steps)
+
+
+def _access_steps(x: Array, view: View, sizes: Lengths) -> Lengths:
+    return _steps(x.shape, x.strides, view, sizes)
+
+
+def _expanded(shape: Lengths, view: View, sizes: Lengths) -> Lengths:
+    """Return the shape of an operand once it is broadcast as far as its view says."""
+    return tuple(
+        size if axis is None else sizes[axis] for size, axis in zip(shape, view, strict=True)
+    )
+
+
+def _inner_axes(nest: Nest) -> range:
+    return range(nest.outer_axes, nest.rank)
+
+
+def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, dtype: Any) -> bool:
+    """Whether a tensor can be read as the innermost loop reads it."""
+    itemsize = to_numpy(dtype).itemsize
+    if inner is Inner.ZERO or (inner is Inner.STRIDED and not nest.row_axes):
+        return True
+    expected = itemsize
+    for axis in reversed(_inner_axes(nest)):
+        if sizes[axis] != 1 and steps[axis] != expected:
+            return False
+        expected *= sizes[axis]
+    return True
+
+
+def _fill(
+    nest: Nest, sizes: Lengths, moves: Sequence[_Move]
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], tuple[int, int]]:
+    place = layout(nest)
+    loops = _inner_loop(nest, sizes, moves)
+    outer = [(sizes[a], [m.steps[a] for m in moves]) for a in range(nest.outer_axes)]
+    flat = not nest.row_axes
+    for size, steps in reversed(outer):
+        if size == 1:
+            continue
+        rounds, distances = loops[0]
+        mergeable = len(loops) > 1 or not nest.row_axes
+        joined = all(s == d * rounds for s, d in zip(steps, distances, strict=True))
+        if mergeable and (joined or (rounds == 1 and _classes_hold(moves, steps, loops))):
+            merged = distances if joined else steps
+            loops[0] = (size * rounds, merged)
+        else:
+            loops.insert(0, (size, steps))
+    flat = flat and len(loops) == 1
+    first = loops[0][0] if len(loops) > 1 else 1
+    low_high = (0, loops[0][0] if flat else first)
+    inner = loops[-1]
+    padded = [*loops[:-1], *[(1, [0] * len(moves))] * (place.loops - len(loops)), inner]
+    block = np.zeros(place.words, dtype=np.int64)
+    block[place.flat] = int(flat)
+    for loop, (rounds, distances) in enumerate(padded):
+        block[place.rounds + loop] = rounds
+        for move, distance in enumerate(distances):
+            block[place.distance(move, loop)] = distance
+    return block, low_high
+
+
+def _inner_loop(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> list[tuple[int, list[int]]]:
+    """Return the innermost loop alone: its rounds and each move's distance."""
+    rounds = 1
+    for axis in _inner_axes(nest):
+        rounds *= sizes[axis]
+    distances: list[int] = []
+    for move in moves:
+        match move.inner:
+            case Inner.ZERO:
+                distances.append(0)
+            case Inner.UNIT:
+                distances.append(move.itemsize)
+            case Inner.STRIDED:
+                distances.append(move.steps[-1])
+    return [(rounds, distances)]
+
+
+def _classes_hold(
+    moves: Sequence[_Move], steps: Sequence[int], loops: Sequence[tuple[int, list[int]]]
+) -> bool:
+    """Whether an outer loop can take the place of an innermost one that runs once."""
+    if len(loops) > 1:
+        return False
+    return all(
+        m.inner is Inner.STRIDED or s == (m.itemsize if m.inner is Inner.UNIT else 0)
+        for m, s in zip(moves, steps, strict=True)
+    )

@@ -1,0 +1,95 @@
+"""The target ``numba``: compiles primitive functions from their operators' loop rules.
+
+A function for which there is no loop nest (one operator without a loop rule, or of another form) is
+given to the library target. Kernels whose nests are alike share machine code, whatever the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, final
+
+from reference_vm.bytecode.kernel import Kernel
+from reference_vm.ir.nodes import Call, Function
+from reference_vm.loops.kernel import LoopRule, Move
+from reference_vm.loops.llvm import print_llvm
+from reference_vm.loops.lower import NoLoops, lower
+from reference_vm.ops.catalog import OPS
+from reference_vm.ops.definition import OpDef
+from reference_vm.targets.numba.kernel import CompiledKernel
+from reference_vm.targets.numba.launch import Launcher
+from reference_vm.targets.numba.machine import Machine, Statistics
+from reference_vm.targets.numba.object_cache import ObjectCache, default_folder
+from reference_vm.targets.numpy import NUMPY
+from reference_vm.targets.target import Target
+
+MAX_FUSED: Final = 64
+"""Operators in one kernel: more would only lengthen compilation."""
+
+
+@final
+@dataclass(frozen=True)
+class NumbaTraits:
+    """What this target compiles from loop rules."""
+
+    def fuses(self, op: OpDef) -> bool:
+        rule = op.loops
+        return rule is not None and not (isinstance(rule, Move) and rule.kind != "permute")
+
+    def max_fused(self) -> int:
+        return MAX_FUSED
+
+    def alignment(self) -> int:
+        return 64
+
+
+@final
+@dataclass(frozen=True)
+class NumbaTarget:
+    """Compiles for devices whose memory is the process's own."""
+
+    name: str = "numba"
+    traits: NumbaTraits = NumbaTraits()
+    library: Target = NUMPY
+    ops: Mapping[str, OpDef] = field(default_factory=lambda: OPS)
+    cache: ObjectCache | None = None
+    """Where object code is kept; ``None`` for the user's own folder."""
+
+    @cached_property
+    def machine(self) -> Machine:
+        return Machine(self.cache or ObjectCache(default_folder()))
+
+    @cached_property
+    def _launcher(self) -> Launcher:
+        return Launcher(self.machine)
+
+    @cached_property
+    def _rules(self) -> Mapping[str, LoopRule]:
+        return {name: op.loops for name, op in self.ops.items() if op.loops is not None}
+
+    @property
+    def statistics(self) -> Statistics:
+        """How many kernels were compiled, loaded from disk and shared."""
+        return self.machine.statistics
+
+    def compile(self, function: Function, device_kind: str) -> Kernel:
+        if self._fails(function):
+            return self.library.compile(function, device_kind)
+        try:
+            nest = lower(function, self._rules)
+        except NoLoops:
+            return self.library.compile(function, device_kind)
+        entry = self.machine.address(print_llvm(nest, "kernel"))
+        launch = self._launcher.for_arrays(nest.inputs + len(nest.stores))
+        ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
+        return CompiledKernel(function.name, ops, nest, entry, launch)
+
+    def _fails(self, function: Function) -> bool:
+        """Whether an operator may report an error, which compiled code has no way to."""
+        for binding in function.body.bindings():
+            call = binding.value
+            if isinstance(call, Call) and self.ops[call.op].can_fail(binding.var.type):
+                return True
+        return False
