@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reference_vm.loops.kernel import Elementwise, Move
-from reference_vm.ops.checks import tensor_of
+from reference_vm.ops.checks import INDICES, expect_rank, tensor_of
 from reference_vm.ops.contents import same
 from reference_vm.ops.creation import SHAPE, run_sizes, sizes_of
 from reference_vm.ops.definition import (

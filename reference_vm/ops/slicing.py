@@ -48,21 +48,23 @@ def slice_length(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     """Return how many elements ``start:end:step`` takes of an axis of ``size``."""
     if not isinstance(step, int) or not isinstance(size, int | Poly):
         return UNKNOWN
-    low, high = (0, size) if step > 0 else (-1, subtract(size, 1))
-    first, last = _clamped(start, size, low, high), _clamped(end, size, low, high)
-    span = subtract(last, first) if step > 0 else subtract(first, last)
+    first, last = _place(start, size), _place(end, size)
+    if step < 0:
+        span = subtract(least(first, subtract(size, 1)), greatest(last, -1))
+    elif isinstance(start, int) and -_FAR < start < 0 and last == size:
+        span = least(-start, size)
+    else:
+        span = subtract(least(last, size), greatest(first, 0))
     return greatest(ceildiv(span, abs(step)), 0)
 
 
-def _clamped(bound: Dim, size: Dim, low: Dim, high: Dim) -> Dim:
+def _place(bound: Dim, size: int | Poly) -> Dim:
+    """Return ``bound`` counted from 0; one beyond all sizes is ``size`` or -1."""
     if isinstance(bound, int):
-        if not isinstance(size, int) and abs(bound) >= _FAR:
-            return high if bound > 0 else low
-        place = add(bound, size) if bound < 0 else bound
-        return greatest(least(place, high), low)
-    if lower_bound(bound) < 0:
-        return UNKNOWN  # may count from the end
-    return greatest(least(bound, high), low)
+        if abs(bound) >= _FAR and not isinstance(size, int):
+            return size if bound > 0 else -1
+        return add(bound, size) if bound < 0 else bound
+    return UNKNOWN if lower_bound(bound) < 0 else bound  # which may count from the end
 
 
 def _slice_operands(call: OpCall) -> list[Content | None]:
@@ -214,8 +216,8 @@ def even_parts(size: Dim, count: int) -> Shape:
     part = ceildiv(size, count)
     if isinstance(part, Poly) and multiply(part, count) == size:
         return (part,) * count
-    left = (subtract(size, multiply(part, i)) for i in range(count))
-    return tuple(greatest(least(part, rest), 0) for rest in left)
+    left = (subtract(size, multiply(part, i)) for i in range(1, count))
+    return (part, *(greatest(least(part, rest), 0) for rest in left))
 
 
 def _split(
