@@ -1,0 +1,123 @@
+"""A compiled program: instructions, and the tables they point into.
+
+Plain data that knows no IR. Kernels are named here and made by `linking`; constants hold their
+bytes, or say in which weights file they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, Union, final
+
+from reference_vm.bytecode.instructions import Instruction
+from reference_vm.source import Span
+from reference_vm.types import DeviceName, DType, Type
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InlineData:
+    """Elements in row-major order, little-endian."""
+
+    data: bytes = field(repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """A tensor of a weights file beside the module."""
+
+    file: str
+    key: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConstantSlot:
+    """A constant, and the device that it is placed on when the program is loaded."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    data: ConstantData
+    device: int
+    value: str | None = None
+    """The source variable it is."""
+
+    span: Span | None = None
+
+
+ConstantData: TypeAlias = Union[InlineData, WeightFile]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KernelSlot:
+    """A kernel to be made for one kind of device."""
+
+    name: str
+    kind: str
+    """The device kind."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; its tensors' homes are in its type."""
+
+    name: str
+    type: Type
+    value: str | None = None
+    """The source variable it is: ``main/%a``."""
+
+    span: Span | None = None
+    donated: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SymbolBound:
+    """The range that a symbol must lie in."""
+
+    lower: int = 0
+    upper: int | None = None
+    """Inclusive."""
+
+
+@final
+@dataclass(frozen=True)
+class FunctionCode:
+    """A function. Its parameters are in the registers 0, 1, …, when it starts."""
+
+    name: str
+    params: tuple[Parameter, ...]
+    result: Type
+    registers: int
+    symbols: tuple[str, ...]
+    """Those of the parameters first; each has a slot in the frame."""
+
+    instructions: tuple[Instruction, ...]
+    bounds: Mapping[str, SymbolBound] = field(default_factory=dict)
+    entry: bool = True
+    """Whether a session may run it."""
+
+
+@final
+@dataclass(frozen=True)
+class Executable:
+    """A compiled program."""
+
+    devices: tuple[DeviceName, ...]
+    kernels: tuple[KernelSlot, ...]
+    constants: tuple[ConstantSlot, ...]
+    functions: tuple[FunctionCode, ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, FunctionCode]:
+        return {f.name: f for f in self.functions}
+
+    @cached_property
+    def indices(self) -> Mapping[str, int]:
+        """The index of each function, by name."""
+        return {f.name: i for i, f in enumerate(self.functions)}

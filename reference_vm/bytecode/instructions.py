@@ -1,0 +1,307 @@
+"""The instructions of the virtual machine.
+
+An instruction reads and writes *registers* of a frame. A register holds a tensor, a storage, a
+tuple, a host value (a NumPy array or a tuple of ints that decides a shape), or nothing. Devices,
+kernels, constants and functions are named by their index in the tables of the `Executable`.
+
+Jumps only go forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, Union, final
+
+from reference_vm.source import Span
+from reference_vm.types import Dim, DType, Shape, ShapeType, TensorType, Unknown
+
+Register: TypeAlias = int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What in the program an instruction comes from."""
+
+    op: str
+    """The operator; for a fused kernel its own name."""
+
+    defines: tuple[str, ...] = ()
+    """The source variables computed here, fused-away ones included."""
+
+    span: Span | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A tensor that an instruction makes."""
+
+    register: Register
+    dtype: DType
+    shape: Shape | None
+    """Numbers and expressions of the frame's symbols; a dim that only the run tells is unknown."""
+
+    value: str | None = None
+    """The source variable it is."""
+
+    storage: Register | None = None
+    """The storage it lies in; ``None``: it gets memory of its own."""
+
+    offset: int = 0
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether its size is known before it is computed."""
+        return self.shape is not None and not any(isinstance(d, Unknown) for d in self.shape)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoadConstant:
+    """``target = constants[constant]``; no work: it was placed when the program was loaded."""
+
+    target: Register
+    constant: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AllocStorage:
+    """``target`` = ``size`` fresh bytes of a device."""
+
+    target: Register
+    device: int
+    size: Dim
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run a kernel on a device."""
+
+    kernel: int
+    device: int
+    args: tuple[Register | None, ...]
+    targets: tuple[Target, ...]
+    values: tuple[str | None, ...]
+    """The source variable that each argument is."""
+
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HostOp:
+    """Run an operator that yields a host fact: ``shape_of``, ``size_of``.
+
+    An argument that is a tensor is read for its shape only, wherever it lies.
+    """
+
+    kernel: int
+    args: tuple[Register | None, ...]
+    target: Target | Register
+    """A tensor on the host, or the register of a tuple of ints."""
+
+    values: tuple[str | None, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReadHost:
+    """``target`` = the data of a tensor on the host, to decide a shape or a branch."""
+
+    target: Register
+    source: Register
+    value: str | None
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy a tensor to a device."""
+
+    target: Target
+    source: Register
+    device: int
+    cause: str
+    """``read``, ``host``, ``result``, ``explicit`` or ``argument``."""
+
+    value: str | None
+    """The value moved."""
+
+    reader: str | None
+    line: int | None
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class View:
+    """``target`` = the memory of ``source`` seen with another shape; makes no record."""
+
+    target: Target
+    source: Register
+    kernel: int | None
+    """What computes the shape from ``source``'s shape and ``args`` where it is not known."""
+
+    args: tuple[Register | None, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MatchCast:
+    """``target = source``, after its dims were checked and new symbols bound to them."""
+
+    target: Register
+    source: Register
+    type: TensorType | ShapeType
+    binds: tuple[tuple[int, str], ...]
+    """Axis and symbol, for each symbol that gets its value here."""
+
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MakeShape:
+    """``target`` = the numbers that ``dims`` are."""
+
+    target: Register
+    dims: Shape
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MakeTuple:
+    target: Register
+    items: tuple[Register, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Project:
+    target: Register
+    source: Register
+    index: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Move:
+    target: Register
+    source: Register
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Go on if the host value ``condition`` is not zero, else jump."""
+
+    condition: Register
+    orelse: int
+    """The index of the instruction to go to."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Jump:
+    to: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """Call a function."""
+
+    target: Register
+    function: int
+    args: tuple[Register, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Give back the memory of what the registers hold, unless it is not the frame's to give.
+
+    Arguments, constants and what was given back before are left alone, so registers that may
+    name the same memory can be killed together.
+    """
+
+    registers: tuple[Register, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Return:
+    source: Register
+
+
+Instruction: TypeAlias = Union[
+    LoadConstant,
+    AllocStorage,
+    Launch,
+    HostOp,
+    ReadHost,
+    Copy,
+    View,
+    MatchCast,
+    MakeShape,
+    MakeTuple,
+    Project,
+    Move,
+    Branch,
+    Jump,
+    Invoke,
+    Kill,
+    Return,
+]
+
+
+def reads(instruction: Instruction) -> Iterator[Register]:
+    """Yield the registers that must hold something when ``instruction`` runs."""
+    match instruction:
+        case Launch(args=args, targets=targets):
+            yield from (a for a in args if a is not None)
+            yield from (t.storage for t in targets if t.storage is not None)
+        case HostOp(args=args):
+            yield from (a for a in args if a is not None)
+        case Copy(source=source, target=target):
+            yield source
+            if target.storage is not None:
+                yield target.storage
+        case View(source=source, args=args):
+            yield source
+            yield from (a for a in args if a is not None)
+        case ReadHost() | MatchCast() | Project() | Move() | Return():
+            yield instruction.source
+        case MakeTuple(items=items):
+            yield from items
+        case Branch(condition=condition):
+            yield condition
+        case Invoke(args=registers):
+            yield from registers
+        case LoadConstant() | AllocStorage() | MakeShape() | Jump() | Kill():
+            pass
+
+
+def writes(instruction: Instruction) -> Iterator[Register]:
+    """Yield the registers that ``instruction`` sets."""
+    match instruction:
+        case Launch(targets=targets):
+            yield from (t.register for t in targets)
+        case Copy(target=target) | View(target=target):
+            yield target.register
+        case HostOp(target=result):
+            yield result.register if isinstance(result, Target) else result
+        case Branch() | Jump() | Kill() | Return():
+            pass
+        case _:
+            yield instruction.target

@@ -1,0 +1,83 @@
+"""The tables of an executable while it is made: equal entries are stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from reference_vm.bytecode.executable import ConstantSlot, InlineData, KernelSlot, WeightFile
+from reference_vm.ir.nodes import Binding, Block, Call, Constant, Function, Operand, Var, Weight
+from reference_vm.types import HOST, Attrs, DeviceName, TensorType, TupleType, Type
+
+
+@dataclass
+class Tables:
+    """Devices, kernels and constants, each by index."""
+
+    devices: dict[DeviceName, int] = field(default_factory=lambda: {HOST: 0})
+    """The host is always there, and first."""
+
+    kernels: list[KernelSlot] = field(default_factory=list)
+    primitives: list[Function] = field(default_factory=list)
+    """What each kernel is made from."""
+
+    constants: list[ConstantSlot] = field(default_factory=list)
+    _kernel_keys: dict[Hashable, int] = field(default_factory=dict)
+    _constant_keys: dict[Hashable, int] = field(default_factory=dict)
+
+    def device(self, name: DeviceName) -> int:
+        return self.devices.setdefault(name, len(self.devices))
+
+    def primitive(self, function: Function, kind: str) -> int:
+        """Return the kernel of a function marked ``primitive``, for a device kind."""
+        return self._kernel((function.name, kind), kind, function)
+
+    def single(self, call: Call, result: Type, kind: str) -> int:
+        """Return the kernel that runs one operator; equal calls share it."""
+        types = tuple(_plain(a.type) if isinstance(a, Var) else None for a in call.args)
+        key = (call.op, call.attrs, types, _plain(result), kind)
+        found = self._kernel_keys.get(key)
+        if found is not None:
+            return found
+        return self._kernel(key, kind, _wrapped(call, types, _plain(result)))
+
+    def _kernel(self, key: Hashable, kind: str, function: Function) -> int:
+        index = self._kernel_keys.setdefault(key, len(self.kernels))
+        if index == len(self.kernels):
+            self.kernels.append(KernelSlot(function.name, kind))
+            self.primitives.append(function)
+        return index
+
+    def constant(self, binding: Binding, value: Constant | Weight, device: int) -> int:
+        data = (
+            InlineData(value.data)
+            if isinstance(value, Constant)
+            else WeightFile(value.file, value.key)
+        )
+        key = (value.dtype, value.shape, data, device)
+        index = self._constant_keys.setdefault(key, len(self.constants))
+        if index == len(self.constants):
+            source = binding.var.source
+            self.constants.append(
+                ConstantSlot(value.dtype, value.shape, data, device, source, value.span)
+            )
+        return index
+
+
+def _plain(type_: Type | None) -> Type:
+    """Return a type without devices."""
+    assert type_ is not None, "code generation needs every variable's type"
+    if isinstance(type_, TensorType):
+        return type_.on(None)
+    if isinstance(type_, TupleType):
+        return TupleType(tuple(map(_plain, type_.items)))
+    return type_
+
+
+def _wrapped(call: Call, types: tuple[Type | None, ...], result: Type) -> Function:
+    """Return the primitive function that holds ``call`` alone."""
+    params = {i: Var(f"x{i}", t) for i, t in enumerate(types) if t is not None}
+    args: tuple[Operand, ...] = tuple(params.get(i) for i in range(len(types)))
+    out = Var("y", result)
+    body = Block((Binding(out, Call(call.op, args, call.attrs)),), out)
+    return Function(call.op, tuple(params.values()), result, body, attrs=Attrs(primitive=True))

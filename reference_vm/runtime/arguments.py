@@ -1,0 +1,193 @@
+"""Arguments: checked against the parameters, and taken to where these live.
+
+A caller hands over NumPy arrays, nested in tuples as the parameter's type says, or `DeviceArray`s
+that it put on a device before. An array for a parameter that lives on the host is used where it
+is, without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from reference_vm.bytecode.executable import FunctionCode, Parameter
+from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
+from reference_vm.devices.transfer import transfer
+from reference_vm.runtime.frames import Run
+from reference_vm.runtime.image import Image
+from reference_vm.runtime.log import Template, Timing, use
+from reference_vm.runtime.symbols import BindError
+from reference_vm.runtime.trace import Cause
+from reference_vm.types import HOST, DeviceName, ShapeType, TensorType, TupleType, Type
+from reference_vm.types.arrays import from_numpy, to_numpy
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DeviceArray:
+    """An array that a caller put on a device of a session, to hand it over there."""
+
+    tensor: Tensor
+
+    @property
+    def device(self) -> str:
+        return str(self.tensor.buffer.device.name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+
+def place_arguments(image: Image, code: FunctionCode, args: Sequence[Any], run: Run) -> list[Any]:
+    """Return the registers' first values.
+
+    Raises:
+        BindError: An argument is not what its parameter says.
+    """
+    checked = [_check(p, p.type, arg, "") for p, arg in zip(code.params, args, strict=True)]
+    return [
+        _Placer(image, run, p).place(p.type, value)
+        for p, value in zip(code.params, checked, strict=True)
+    ]
+
+
+def _check(parameter: Parameter, type_: Type, arg: Any, path: str) -> Any:
+    """Return ``arg`` with its leaves as C-contiguous native arrays or device arrays."""
+    if isinstance(type_, TupleType):
+        if not isinstance(arg, tuple | list) or len(arg) != len(type_.items):
+            raise BindError(
+                parameter,
+                "argument-type",
+                f"found {_described(arg)}, expected {type_}{path}",
+            )
+        return tuple(
+            _check(parameter, t, a, f"{path}[{i}]")
+            for i, (t, a) in enumerate(zip(type_.items, arg, strict=True))
+        )
+    if isinstance(type_, ShapeType):
+        return _check_dims(parameter, type_, arg)
+    assert isinstance(type_, TensorType), type_
+    array = arg if isinstance(arg, DeviceArray) else _as_array(parameter, type_, arg)
+    _check_tensor(parameter, type_, array)
+    return array
+
+
+def _described(arg: Any) -> str:
+    if isinstance(arg, tuple | list):
+        return f"a tuple of {len(arg)}"
+    return f"a {type(arg).__name__}"
+
+
+def _as_array(parameter: Parameter, type_: TensorType, arg: Any) -> Any:
+    if not isinstance(arg, np.ndarray | np.generic | bool | int | float):
+        raise BindError(
+            parameter, "argument-type", f"found {_described(arg)}, expected an array: {type_}"
+        )
+    array = np.asarray(arg, order="C")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _check_dims(parameter: Parameter, type_: ShapeType, arg: Any) -> tuple[int, ...]:
+    dims = tuple(int(d) for d in np.asarray(arg).reshape(-1))
+    if type_.dims is not None and len(dims) != len(type_.dims):
+        raise BindError(parameter, "argument-shape", f"found {len(dims)} dims, expected {type_}")
+    return dims
+
+
+def _check_tensor(parameter: Parameter, type_: TensorType, array: Any) -> None:
+    dtype, shape = _dtype_of(parameter, type_, array), array.shape
+    if dtype != type_.dtype:
+        raise BindError(parameter, "argument-dtype", f"found {dtype}, expected {type_}")
+    if type_.shape is None:
+        return
+    found = TensorType(type_.dtype, tuple(shape))
+    if len(shape) != len(type_.shape):
+        raise BindError(parameter, "argument-rank", f"found {found}, expected {type_}")
+    for dim, size in zip(type_.shape, shape, strict=True):
+        if isinstance(dim, int) and dim != size:
+            raise BindError(parameter, "argument-shape", f"found {found}, expected {type_}")
+
+
+def _dtype_of(parameter: Parameter, type_: TensorType, array: Any) -> Any:
+    if isinstance(array, DeviceArray):
+        return array.tensor.dtype
+    if array.dtype == to_numpy(type_.dtype):
+        return type_.dtype
+    try:
+        return from_numpy(array.dtype)
+    except TypeError as error:
+        raise BindError(parameter, "argument-dtype", f"{error}, expected {type_}") from error
+
+
+@dataclass(frozen=True)
+class _Placer:
+    """Takes one argument to where its parameter lives."""
+
+    image: Image
+    run: Run
+    parameter: Parameter
+
+    def place(self, type_: Type, value: Any) -> Any:
+        if isinstance(type_, TupleType):
+            return tuple(self.place(t, v) for t, v in zip(type_.items, value, strict=True))
+        if not isinstance(type_, TensorType):
+            return value
+        home = self._home(type_)
+        if isinstance(value, DeviceArray):
+            return self._from_device(value.tensor, home)
+        if home is self.image.host:
+            return self.image.host.wrap(value)
+        return self._from_host(value, type_, home)
+
+    def _home(self, type_: TensorType) -> DeviceApi:
+        name = _device_of(type_)
+        for device in self.image.devices:
+            if device.name == name:
+                return device
+        raise AssertionError(f"{name} is not in the executable's table")
+
+    def _from_device(self, tensor: Tensor, home: DeviceApi) -> Tensor:
+        if tensor.buffer.device is home:
+            return tensor
+        target = self._fresh(tensor.dtype, tensor.shape, tensor.nbytes, home)
+        start = home.clock()
+        via = transfer(tensor, target)
+        self._note(target, tensor.buffer.device.name, start, via)
+        return target
+
+    def _from_host(self, array: Any, type_: TensorType, home: DeviceApi) -> Tensor:
+        nbytes = nbytes_of(type_.dtype, array.shape)
+        target = self._fresh(type_.dtype, array.shape, nbytes, home)
+        start = home.clock()
+        home.upload(array, target)
+        self._note(target, HOST, start, None)
+        return target
+
+    def _fresh(self, dtype: Any, shape: tuple[int, ...], nbytes: int, home: DeviceApi) -> Tensor:
+        return Tensor(self.run.allocate(home, nbytes), 0, dtype, shape, nbytes)
+
+    def _note(self, target: Tensor, source: DeviceName, start: int | None, via: str | None) -> None:
+        if self.run.log is None:
+            return
+        device = target.buffer.device
+        cause = Cause("argument", self.parameter.value)
+        template = Template(
+            "copy",
+            "copy",
+            str(device.name),
+            write_values=(self.parameter.value,),
+            cause=cause,
+            source=str(source),
+        )
+        timing = None if start is None else Timing(start, (device.clock() or start) - start)
+        self.run.log.append((template, (), (use(target),), timing, via))
+
+
+def _device_of(type_: TensorType) -> DeviceName:
+    vdevice = type_.vdevice
+    return HOST if vdevice is None or vdevice.device is None else vdevice.device

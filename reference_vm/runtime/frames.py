@@ -1,0 +1,113 @@
+"""What a running program consists of: the run, its frames, and the memory they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
+
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.devices.api import Buffer, DeviceApi
+from reference_vm.devices.api import Tensor as Tensor  # what registers hold
+from reference_vm.runtime.log import ALLOC, FREE, PathLog
+from reference_vm.runtime.sizes import Symbols
+
+Step: TypeAlias = Callable[["Frame"], "int | None"]
+"""One instruction, made ready. Returns where to go on: ``None`` for the next instruction, the index
+of another, or `SWITCH`."""
+
+SWITCH: Final = -1
+"""Go on in the frame that is now on top."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PreparedFunction:
+    """A function whose instructions have been made ready for the devices of a session."""
+
+    code: FunctionCode
+    steps: tuple[Step, ...]
+
+
+@final
+class Run:
+    """One run of a program."""
+
+    __slots__ = ("checked", "live", "log", "result", "stack")
+
+    def __init__(self, log: PathLog | None, checked: bool) -> None:
+        self.log = log
+        self.checked = checked
+        """Whether memory is poisoned when its value dies."""
+
+        self.live: dict[int, Buffer] = {}
+        """What the run allocated and has not given back, by id."""
+
+        self.stack: list[Frame] = []
+        self.result: Any = None
+
+    def allocate(self, device: DeviceApi, nbytes: int) -> Buffer:
+        buffer = device.allocate(nbytes)
+        self.adopt(buffer)
+        return buffer
+
+    def adopt(self, buffer: Buffer) -> None:
+        """Let the run own a buffer that was allocated for it."""
+        self.live[buffer.id] = buffer
+        if self.log is not None:
+            self.log.append((ALLOC, (), ((buffer, 0, buffer.nbytes),), None, None))
+
+    def free(self, buffer: Buffer) -> None:
+        """Give memory back, if it is this run's to give and was not given back before."""
+        if self.live.pop(buffer.id, None) is None:
+            return
+        if self.log is not None:
+            self.log.append((FREE, (), ((buffer, 0, buffer.nbytes),), None, None))
+        buffer.device.free(buffer)
+
+    def close(self) -> None:
+        """Give back all that is left."""
+        for buffer in tuple(self.live.values()):
+            self.free(buffer)
+
+
+@final
+@dataclass(slots=True)
+class Frame:
+    """One call of a function."""
+
+    function: PreparedFunction
+    registers: list[Any]
+    """As many as the function has, and one more that is always empty."""
+
+    symbols: Symbols
+    run: Run
+    pc: int = 0
+    target: int = 0
+    """The caller's register for the result."""
+
+    steps: tuple[Step, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = self.function.steps
+
+
+def enter(function: PreparedFunction, args: list[Any], symbols: Symbols, run: Run) -> Frame:
+    """Return a frame that is about to run ``function``."""
+    registers = args + [None] * (function.code.registers + 1 - len(args))
+    return Frame(function, registers, symbols, run)
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Return the tensors inside nested tuples, in order."""
+    if isinstance(value, Tensor):
+        return [value]
+    found: list[Tensor] = []
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Tensor):
+            found.append(top)
+        elif isinstance(top, tuple):
+            stack.extend(reversed(top))
+    return found

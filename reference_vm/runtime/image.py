@@ -1,0 +1,76 @@
+"""A program in the memory of a session's devices: constants placed, kernels made, steps ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from reference_vm.bytecode.executable import (
+    ConstantSlot,
+    Executable,
+    FunctionCode,
+    InlineData,
+)
+from reference_vm.bytecode.kernel import Kernel
+from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
+from reference_vm.devices.cpu import CpuDevice
+from reference_vm.runtime.frames import PreparedFunction
+from reference_vm.runtime.log import ALLOC, PathLog, Template, use
+from reference_vm.runtime.trace import Cause
+from reference_vm.runtime.weights import WeightsFolder
+from reference_vm.types import HOST, DeviceName
+from reference_vm.types.arrays import to_numpy
+
+
+@final
+@dataclass
+class Image:
+    """What steps are made from."""
+
+    executable: Executable
+    devices: tuple[DeviceApi, ...]
+    """In the order of the executable's table."""
+
+    host: CpuDevice
+    kernels: Sequence[Kernel]
+    constants: tuple[Tensor, ...] = ()
+    functions: list[PreparedFunction] = field(default_factory=list)
+
+    def slots(self, code: FunctionCode) -> Mapping[str, int]:
+        """Return where each symbol of a function is in `Frame.symbols`."""
+        return {symbol: i for i, symbol in enumerate(code.symbols)}
+
+
+def place_constants(
+    executable: Executable, devices: Sequence[DeviceApi], weights: WeightsFolder, log: PathLog
+) -> tuple[Tensor, ...]:
+    """Return every constant on its device; the log gets one copy for each."""
+    return tuple(_place(slot, devices[slot.device], weights, log) for slot in executable.constants)
+
+
+def _place(slot: ConstantSlot, device: DeviceApi, weights: WeightsFolder, log: PathLog) -> Tensor:
+    array = _data(slot, weights)
+    nbytes = nbytes_of(slot.dtype, slot.shape)
+    tensor = Tensor(device.allocate(nbytes), 0, slot.dtype, slot.shape, nbytes)
+    device.upload(array, tensor)
+    log.append((ALLOC, (), (use(tensor),), None, None))
+    if device.name != HOST:
+        log.append((_constant_template(slot, device.name), (), (use(tensor),), None, None))
+    return tensor
+
+
+def _constant_template(slot: ConstantSlot, device: DeviceName) -> Template:
+    cause = Cause("constant", slot.value)
+    return Template(
+        "copy", "copy", str(device), write_values=(slot.value,), cause=cause, source=str(HOST)
+    )
+
+
+def _data(slot: ConstantSlot, weights: WeightsFolder) -> Any:
+    if isinstance(slot.data, InlineData):
+        flat = np.frombuffer(slot.data.data, to_numpy(slot.dtype))
+        return flat.reshape(slot.shape)
+    return weights.read(slot, slot.data)

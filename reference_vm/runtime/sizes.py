@@ -1,0 +1,74 @@
+"""Dims worked out while a program runs.
+
+A dim is compiled once to a function of the frame's symbols, a tuple of ints in the order of
+`FunctionCode.symbols`; results are remembered for the last few sets of symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from reference_vm.types import Dim, Poly, Shape, Unknown
+from reference_vm.types.dim import Atom, Opaque
+
+Symbols: TypeAlias = tuple[int, ...]
+Number: TypeAlias = Callable[[Symbols], int]
+Numbers: TypeAlias = Callable[[Symbols], tuple[int, ...]]
+
+_REMEMBERED: Final = 64
+"""Sets of symbols that a shape is remembered for."""
+
+
+def compile_dim(dim: Dim, slots: Mapping[str, int]) -> Number:
+    """Return the function from symbols to what ``dim`` is.
+
+    It raises `ZeroDivisionError` where ``dim`` divides by an expression that is 0.
+    """
+    if isinstance(dim, int):
+        return lambda _: dim
+    assert isinstance(dim, Poly), "an unknown dim has no value before the run"
+    terms = [
+        (coefficient, [_compile_atom(atom, slots) for atom in monomial])
+        for monomial, coefficient in dim.terms
+    ]
+    return lambda symbols: sum(c * math.prod(a(symbols) for a in atoms) for c, atoms in terms)
+
+
+def _compile_atom(atom: Atom, slots: Mapping[str, int]) -> Number:
+    if isinstance(atom, Opaque):
+        left, right = compile_dim(atom.left, slots), compile_dim(atom.right, slots)
+        function = _FUNCTIONS[atom.function]
+        return lambda symbols: function(left(symbols), right(symbols))
+    slot = slots[atom]
+    return lambda symbols: symbols[slot]
+
+
+def compile_shape(shape: Shape, slots: Mapping[str, int]) -> Numbers:
+    """Return the function from symbols to the dims of ``shape``, none of which is unknown."""
+    assert not any(isinstance(d, Unknown) for d in shape)
+    fixed = tuple(d for d in shape if isinstance(d, int))
+    if len(fixed) == len(shape):
+        return lambda _: fixed
+    dims = [compile_dim(d, slots) for d in shape]
+    known: dict[Symbols, tuple[int, ...]] = {}
+
+    def numbers(symbols: Symbols) -> tuple[int, ...]:
+        found = known.get(symbols)
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[symbols] = tuple(d(symbols) for d in dims)
+        return found
+
+    return numbers
+
+
+_FUNCTIONS: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "floordiv": lambda x, y: x // y,
+    "ceildiv": lambda x, y: -(-x // y),
+    "mod": lambda x, y: x % y,
+    "min": min,
+    "max": max,
+}

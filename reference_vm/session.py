@@ -1,0 +1,150 @@
+"""A compiled program on open devices, ready to be run as often as one likes.
+
+    session = Session(program)
+    result = session.run("main", a, b, c)
+    session.trace                            # what the last run did
+
+Arguments are NumPy arrays, nested in tuples as the parameters' types say; results are fresh NumPy
+arrays. A run that fails raises `ExecutionError`, gives back all that it allocated, and leaves the
+session usable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from reference_vm import linking
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.compiler import Program
+from reference_vm.devices.api import DeviceApi, MemoryStatistics, Tensor, nbytes_of
+from reference_vm.devices.catalog import open_device
+from reference_vm.devices.cpu import CpuDevice
+from reference_vm.devices.faults import DeviceError, DeviceUnavailable
+from reference_vm.diagnostics import CompileError, ExecutionError, catalog
+from reference_vm.runtime import steps
+from reference_vm.runtime.arguments import DeviceArray
+from reference_vm.runtime.faults import located
+from reference_vm.runtime.frames import PreparedFunction, Run
+from reference_vm.runtime.image import Image, place_constants
+from reference_vm.runtime.intermediates import Intermediates
+from reference_vm.runtime.log import PathLog
+from reference_vm.runtime.machine import run_function
+from reference_vm.runtime.trace import Trace
+from reference_vm.types import DeviceName
+from reference_vm.types.arrays import from_numpy
+
+
+@final
+class Session:
+    """A program, loaded.
+
+    ``trace=False`` runs without noting anything, for the last bit of speed. ``checked=True``
+    poisons memory whose value has died and what results are about to overwrite, so that a read of
+    it shows.
+    """
+
+    def __init__(self, program: Program, *, trace: bool = True, checked: bool = False) -> None:
+        self.program = program
+        self._traced = trace
+        self._checked = checked
+        self._log: PathLog | None = None
+        self._load_log = PathLog()
+        self._devices = {name: _open(name) for name in program.executable.devices}
+        self._image = self._load()
+        self.intermediates: Mapping[str, Any] | None = None
+        """What the last run computed, by source variable, if it was run with ``keep=True``."""
+
+    def _load(self) -> Image:
+        executable = self.program.executable
+        devices = tuple(self._devices.values())
+        host = devices[0]
+        assert isinstance(host, CpuDevice), "the host is the first device of every executable"
+        kernels = linking.link(executable.kernels, self.program.primitives, self.program.executor)
+        try:
+            constants = place_constants(executable, devices, self.program.weights, self._load_log)
+        except DeviceError as error:
+            raise located(error, None) from error
+        image = Image(executable, devices, host, kernels, constants)
+        for code in executable.functions:
+            image.functions.append(PreparedFunction(code, steps.prepare(image, code)))
+        return image
+
+    def run(self, entry: str, *args: Any, keep: bool = False) -> Any:
+        """Run an entry; ``keep`` also gathers `intermediates`, at the price of speed.
+
+        Raises:
+            ExecutionError: There is no such entry, an argument does not fit its parameter, or the
+                run failed.
+        """
+        code = self._entry(entry)
+        log = self._log = PathLog() if self._traced else None
+        observer = Intermediates() if keep else None
+        for device in self._devices.values():
+            device.reset_peak()
+        try:
+            return run_function(self._image, code, args, Run(log, self._checked), observer)
+        finally:
+            self.intermediates = observer.found if observer else None
+
+    def _entry(self, name: str) -> FunctionCode:
+        functions = self.program.executable.by_name
+        code = functions.get(name)
+        if code is None or not code.entry:
+            entries = tuple(f.name for f in functions.values() if f.entry)
+            raise ExecutionError(catalog.unknown_entry(name, entries))
+        return code
+
+    def __getitem__(self, entry: str) -> Callable[..., Any]:
+        self._entry(entry)
+        return lambda *args: self.run(entry, *args)
+
+    @property
+    def trace(self) -> Trace:
+        """The records of the last run, in issue order; empty if it was not traced."""
+        return Trace() if self._log is None else self._log.trace()
+
+    @property
+    def load_trace(self) -> Trace:
+        """The records of loading: constants allocated and copied to where they are read."""
+        return self._load_log.trace()
+
+    @property
+    def devices(self) -> Mapping[str, DeviceApi]:
+        """The open devices, by name."""
+        return {str(name): device for name, device in self._devices.items()}
+
+    def memory(self) -> Mapping[str, MemoryStatistics]:
+        """Return the bytes in use on each device; peaks count from the start of the last run."""
+        return {str(name): device.memory() for name, device in self._devices.items()}
+
+    def put(self, array: Any, device: str) -> DeviceArray:
+        """Return a copy of an array on a device of this session, to be handed over there.
+
+        Raises:
+            ExecutionError: The session has no such device, or no memory is left there.
+        """
+        target = self._devices.get(DeviceName.parse(device))
+        if target is None:
+            raise ExecutionError(catalog.device_unavailable(device, "the program does not use it"))
+        data = np.asarray(array, order="C")
+        dtype, shape = from_numpy(data.dtype), data.shape
+        try:
+            nbytes = nbytes_of(dtype, shape)
+            tensor = Tensor(target.allocate(nbytes), 0, dtype, shape, nbytes)
+            target.upload(data, tensor)
+        except DeviceError as error:
+            raise located(error, None) from error
+        return DeviceArray(tensor)
+
+
+def _open(name: DeviceName) -> DeviceApi:
+    try:
+        return open_device(name)
+    except DeviceUnavailable as error:
+        raise CompileError(catalog.device_unavailable(str(name), error.reason)) from error
+
+
+__all__ = ["DeviceArray", "Session"]

@@ -1,0 +1,241 @@
+"""The target that every operator works on: `OpDef.compute` over the device's array namespace.
+
+It runs the operators of a primitive function one after the other, so it gains nothing from fusion
+and asks for none. On `cpu` and `sim` the namespace is NumPy, on `cuda` CuPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+
+from reference_vm.ir.nodes import (
+    Alias,
+    Binding,
+    Call,
+    Constant,
+    Function,
+    MakeTuple,
+    Operand,
+    Project,
+    ShapeLiteral,
+    Var,
+)
+from reference_vm.ops.catalog import OPS
+from reference_vm.ops.definition import Compute, OpDef
+from reference_vm.types import TupleType
+from reference_vm.types.arrays import to_numpy
+
+
+class KernelFault(RuntimeError):
+    """An operator computed something else than its type rule promised: a fault of the operator."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LibraryKernel:
+    """One operator."""
+
+    name: str
+    ops: tuple[str, ...]
+    compute: Compute
+    places: tuple[int | None, ...]
+    """Which input each operand is."""
+
+    attrs: Mapping[str, Any]
+    several: bool
+    """Whether the results are a tuple."""
+
+    library: bool = True
+
+    def __call__(
+        self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
+    ) -> Sequence[Any]:
+        operands = [None if p is None else inputs[p] for p in self.places]
+        result = self.compute(xp, *operands, **self.attrs)
+        if not self.several:
+            return (_deliver(self.name, xp, result, outputs[0]),)
+        return tuple(
+            _deliver(self.name, xp, r, out) for r, out in zip(result, outputs, strict=True)
+        )
+
+
+def _deliver(name: str, xp: Any, result: Any, out: Any | None) -> Any:
+    """Return ``result``, in ``out`` if that is given."""
+    if out is None:
+        return result if isinstance(result, tuple) else xp.asarray(result)
+    if result.dtype != out.dtype or result.shape != out.shape:
+        raise KernelFault(
+            f"{name} computed {result.dtype}{list(result.shape)}, "
+            f"expected {out.dtype}{list(out.shape)}"
+        )
+    out[...] = result
+    return out
+
+
+_Slots: TypeAlias = dict[Var, int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SequenceKernel:
+    """Several operators, one after the other."""
+
+    name: str
+    ops: tuple[str, ...]
+    steps: tuple[_Step, ...]
+    results: tuple[int, ...]
+    """The slots of the results."""
+
+    library: bool = True
+
+    def __call__(
+        self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
+    ) -> Sequence[Any]:
+        slots: list[Any] = list(inputs)
+        for step in self.steps:
+            slots.append(step(xp, slots))
+        return tuple(
+            _deliver(self.name, xp, slots[r], out)
+            for r, out in zip(self.results, outputs, strict=True)
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Apply:
+    compute: Compute
+    places: tuple[int | None, ...]
+    attrs: Mapping[str, Any]
+
+    def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
+        operands = [None if p is None else slots[p] for p in self.places]
+        return self.compute(xp, *operands, **self.attrs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Give:
+    """A constant, in the namespace's own array."""
+
+    array: Any
+
+    def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
+        return xp.asarray(self.array)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Dims:
+    dims: tuple[int, ...]
+
+    def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
+        return self.dims
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Item:
+    place: int
+    index: int | None
+    """``None``: the whole."""
+
+    def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
+        value = slots[self.place]
+        return value if self.index is None else value[self.index]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Gather:
+    places: tuple[int, ...]
+
+    def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
+        return tuple(slots[p] for p in self.places)
+
+
+_Step: TypeAlias = _Apply | _Give | _Dims | _Item | _Gather
+
+
+@final
+@dataclass(frozen=True)
+class NumpyTraits:
+    """Nothing is compiled from loop rules, so nothing is fused."""
+
+    def fuses(self, op: OpDef) -> bool:
+        return False
+
+    def max_fused(self) -> int:
+        return 1
+
+    def alignment(self) -> int:
+        return 64
+
+
+@final
+@dataclass(frozen=True)
+class NumpyTarget:
+    """Runs operators' own `compute`."""
+
+    name: str = "numpy"
+    traits: NumpyTraits = NumpyTraits()
+    ops: Mapping[str, OpDef] = field(default_factory=lambda: OPS)
+
+    def compile(self, function: Function, device_kind: str) -> LibraryKernel | SequenceKernel:
+        bindings = tuple(function.body.bindings())
+        slots = {p: i for i, p in enumerate(function.params)}
+        if len(bindings) == 1 and isinstance(bindings[0].value, Call):
+            return self._single(function, bindings[0], bindings[0].value, slots)
+        return self._sequence(function, bindings, slots)
+
+    def _single(
+        self, function: Function, binding: Binding, call: Call, slots: _Slots
+    ) -> LibraryKernel:
+        several = isinstance(binding.var.type, TupleType)
+        compute = self.ops[call.op].compute
+        places = _places(call.args, slots)
+        return LibraryKernel(function.name, (call.op,), compute, places, dict(call.attrs), several)
+
+    def _sequence(
+        self, function: Function, bindings: Sequence[Binding], slots: _Slots
+    ) -> SequenceKernel:
+        steps: list[_Step] = []
+        tuples: dict[Var, tuple[Var, ...]] = {}
+        for binding in bindings:
+            steps.append(self._step(binding, slots))
+            if isinstance(binding.value, MakeTuple):
+                tuples[binding.var] = binding.value.items
+            slots[binding.var] = len(slots)
+        result = function.body.result
+        results = tuples.get(result, (result,))
+        calls = [b.value.op for b in bindings if isinstance(b.value, Call)]
+        return SequenceKernel(
+            function.name, tuple(calls), tuple(steps), tuple(slots[r] for r in results)
+        )
+
+    def _step(self, binding: Binding, slots: _Slots) -> _Step:
+        match binding.value:
+            case Call(op=op, args=args, attrs=attrs):
+                return _Apply(self.ops[op].compute, _places(args, slots), dict(attrs))
+            case Constant(dtype=dtype, shape=shape, data=data):
+                return _Give(np.frombuffer(data, to_numpy(dtype)).reshape(shape))
+            case ShapeLiteral(dims=dims):
+                return _Dims(tuple(d for d in dims if isinstance(d, int)))
+            case Project(tuple=source, index=index):
+                return _Item(slots[source], index)
+            case Alias(var=source):
+                return _Item(slots[source], None)
+            case MakeTuple(items=items):
+                return _Gather(tuple(slots[i] for i in items))
+            case other:
+                raise AssertionError(f"{type(other).__name__} in primitive @{binding.var.name}")
+
+
+def _places(args: Sequence[Operand], slots: _Slots) -> tuple[int | None, ...]:
+    return tuple(slots[a] if isinstance(a, Var) else None for a in args)
+
+
+NUMPY: Final = NumpyTarget()
