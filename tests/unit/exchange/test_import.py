@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from onnx import TensorProto, external_data_helper, helper
+from onnx import TensorProto, external_data_helper, helper, save
 
 from reference_vm.diagnostics import CompileError
 from reference_vm.exchange import from_onnx
@@ -96,7 +98,11 @@ def test_shape_arithmetic_keeps_symbols() -> None:
         helper.make_node("Concat", ["n1", "minus"], ["target"], axis=0),
         helper.make_node("Reshape", ["x", "target"], ["y"]),
     ]
-    constants = {"zero": np.int64(0), "axes": np.array([0]), "minus": np.array([-1])}
+    constants: dict[str, npt.ArrayLike] = {
+        "zero": np.int64(0),
+        "axes": np.array([0]),
+        "minus": np.array([-1]),
+    }
     source = model(nodes, [value("x", ["n", 2, 3])], [value("y", None)], initializers=constants)
     assert str(main(source).result) == "f32[n, 6]"
     found = evaluate(from_onnx(source), [np.ones((4, 2, 3), np.float32)])
@@ -118,7 +124,7 @@ def test_axes_are_an_attribute_in_old_operator_sets_and_an_input_in_new_ones() -
 
 
 def test_constants_of_every_form_are_translated() -> None:
-    forms = {
+    forms: dict[str, Any] = {
         "value": tensor("t", np.array([1.5], np.float32)),
         "value_float": 2.5,
         "value_floats": [3.5, 4.5],
@@ -188,7 +194,7 @@ def test_branches_of_different_shapes_join_to_unknown_dims() -> None:
 def test_known_inputs_become_constants() -> None:
     inputs = [value("x", [2, 3]), value("axes", [1], I64)]
     source = single("ReduceSum", inputs, keepdims=0)
-    with pytest.raises(CompileError, match="axes .* must be known before the run"):
+    with pytest.raises(CompileError, match=r"axes .* must be known before the run"):
         from_onnx(source)
     module = from_onnx(source, {"axes": np.array([1])})
     assert [p.name for p in module.by_name["main"].params] == ["x"]
@@ -209,8 +215,6 @@ def test_external_data_is_read_from_the_folder_of_the_model(tmp_path: Path) -> N
     source = model([node], [value("x", [500])], [value("y", [500])], initializers={"w": weights})
     external_data_helper.convert_model_to_external_data(source, location="w.bin", size_threshold=0)
     path = tmp_path / "m.onnx"
-    from onnx import save
-
     save(source, path)
     assert (tmp_path / "w.bin").stat().st_size >= 2000
     found = evaluate(from_onnx(path), [np.zeros(500, np.float32)])
@@ -218,7 +222,7 @@ def test_external_data_is_read_from_the_folder_of_the_model(tmp_path: Path) -> N
 
 
 def test_every_encoding_of_a_tensor_gives_the_same_constant() -> None:
-    cases = [
+    cases: list[tuple[int, npt.NDArray[Any]]] = [
         (TensorProto.FLOAT16, np.array([1.5, -2], np.float16)),
         (TensorProto.INT8, np.array([-3, 4], np.int8)),
         (TensorProto.UINT64, np.array([2**63, 1], np.uint64)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ def test_external_data_needs_a_folder() -> None:
 
 
 def test_attributes_are_checked_against_the_schema() -> None:
-    def node(**attributes: object) -> ModelProto:
+    def node(**attributes: Any) -> ModelProto:
         return single("LeakyRelu", [value("x", [3])], **attributes)
 
     assert "attribute alpha is of type INT, expected FLOAT" in refused(node(alpha=1)).message
