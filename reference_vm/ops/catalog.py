@@ -24,12 +24,15 @@ from reference_vm.ops import (
     normalization,
     padding,
     pooling,
+    quantization,
     recurrent,
     reduction,
     reshaping,
+    resize,
     scattering,
     signal,
     slicing,
+    sorting,
 )
 from reference_vm.ops.definition import OpDef
 
@@ -54,6 +57,9 @@ FAMILIES: Final[Mapping[str, tuple[OpDef, ...]]] = MappingProxyType(
         "normalization": normalization.OPS,
         "recurrent layers": recurrent.OPS,
         "signals": signal.OPS,
+        "resizing and sampling": resize.OPS,
+        "quantization": quantization.OPS,
+        "ordering": sorting.OPS,
         "devices": device.OPS,
     }
 )
