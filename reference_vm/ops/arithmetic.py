@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference_vm.loops.scalar import binary, literal, unary
+from reference_vm.loops.scalar import binary, literal
 from reference_vm.ops.contents import floor_divided, remaindered
 from reference_vm.ops.definition import Array, DataError, Namespace, OpDef, Trait
 from reference_vm.ops.elementwise import (
@@ -275,7 +275,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Round down to an integer.",
         NUMERIC,
         rounding("floor"),
-        loop(lambda x: unary("floor", x) if x.dtype.is_float else x),
+        loop1("floor"),
         traits=EXACT,
         fold=lambda x: x,
     ),
@@ -284,7 +284,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Round up to an integer.",
         NUMERIC,
         rounding("ceil"),
-        loop(lambda x: unary("ceil", x) if x.dtype.is_float else x),
+        loop1("ceil"),
         traits=EXACT,
         fold=lambda x: x,
     ),
@@ -293,7 +293,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Round to the nearest integer, halves to the even one.",
         NUMERIC,
         rounding("rint"),
-        loop(lambda x: unary("round", x) if x.dtype.is_float else x),
+        loop1("round"),
         traits=EXACT,
         fold=lambda x: x,
     ),

@@ -2,7 +2,7 @@
 
 Casts (semantics section 1): a float out of an integer's range saturates and NaN becomes 0; non-zero
 and NaN are true; integers wrap; floats round to even and overflow to infinity. What becomes bf16
-goes through f32.
+goes through f32, integers of 32 and 64 bits that become f16 or bf16 through f64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.contents import chosen, dims_equal, elementwise, negated, tidy, wrapped
 from reference_vm.ops.definition import Array, Attr, Content, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.elementwise import EXACT, X, elementwise_rule, loop, operator, ufunc
-from reference_vm.ops.numerics import does_not_fit, is_float, lifted, quiet, widened
+from reference_vm.ops.numerics import HALVES, does_not_fit, is_float, lifted, quiet, widened
 from reference_vm.ops.shapes import broadcast, greatest, least
 from reference_vm.types import Dim, DType, TensorType
 from reference_vm.types.arrays import to_numpy
@@ -85,7 +85,7 @@ def _cast(xp: Namespace, x: Array, *, to: DType, saturate: bool) -> Array:
     if x.dtype == target:
         return x
     if not is_float(x):
-        return xp.asarray(x != 0) if to.is_bool else _converted(x, target)
+        return xp.asarray(x != 0) if to.is_bool else _from_integers(xp, x, target)
     if to.is_bool:
         return xp.asarray(widened(xp, x) != 0)
     with quiet():
@@ -94,9 +94,10 @@ def _cast(xp: Namespace, x: Array, *, to: DType, saturate: bool) -> Array:
         return x.astype(target)
 
 
-def _converted(x: Array, target: Any) -> Array:
+def _from_integers(xp: Namespace, x: Array, target: Any) -> Array:
     with quiet():
-        return x.astype(target)
+        wide = target in HALVES and x.dtype.itemsize >= 4
+        return (x.astype(xp.float64) if wide else x).astype(target)
 
 
 def _cast_content(call: OpCall) -> Content | None:

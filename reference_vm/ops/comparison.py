@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference_vm.loops.scalar import Literal, Scalar, binary, compare, literal, select, unary
+from reference_vm.loops.scalar import Scalar, binary, compare, literal, unary
 from reference_vm.ops.contents import dims_equal, negated
 from reference_vm.ops.definition import Array, Namespace, OpDef
-from reference_vm.ops.elementwise import EXACT, X, Y, loop, operator, ufunc
+from reference_vm.ops.elementwise import EXACT, X, Y, loop, loop1, loop2, operator, ufunc
 from reference_vm.ops.shapes import lower_bound
 from reference_vm.types import UNKNOWN, Dim
 from reference_vm.types.dim import subtract
@@ -58,7 +58,7 @@ def _logical(name: str, scalar: str, fold: object) -> OpDef:
         f"Logical {name} of bools.",
         (BOOL,),
         ufunc(f"logical_{name}"),
-        loop(lambda x, y: binary(scalar, x, y)),
+        loop2(scalar),
         operands=_XY,
         result=BOOL,
         traits=EXACT,
@@ -72,7 +72,7 @@ def _bitwise(name: str) -> OpDef:
         f"Bitwise {name} of integers or bools.",
         _BITS,
         ufunc(f"bitwise_{name}"),
-        loop(lambda x, y: binary(name, x, y)),
+        loop2(name),
         operands=_XY,
         traits=EXACT,
     )
@@ -106,25 +106,6 @@ def _shift_right(xp: Namespace, x: Array, y: Array) -> Array:
     return xp.where(fits, xp.right_shift(x, count), beyond)
 
 
-def _fits(x: Scalar, y: Scalar) -> Scalar:
-    below = compare("lt", y, literal(x.dtype.bits, y))
-    if not y.dtype.is_signed:
-        return below
-    return binary("and", below, compare("ge", y, literal(0, y)))
-
-
-def _shift_left_element(x: Scalar, y: Scalar) -> Scalar:
-    fits = _fits(x, y)
-    return select(fits, binary("shl", x, select(fits, y, literal(0, y))), literal(0, x))
-
-
-def _shift_right_element(x: Scalar, y: Scalar) -> Scalar:
-    last: Scalar = Literal(x.dtype.bits - 1, y.dtype)
-    beyond = binary("shr", x, last) if x.dtype.is_signed else literal(0, x)
-    fits = _fits(x, y)
-    return select(fits, binary("shr", x, select(fits, y, literal(0, y))), beyond)
-
-
 OPS: Final[tuple[OpDef, ...]] = (
     _comparison("equal", "eq", "equal to", dims_equal),
     _comparison("not_equal", "ne", "different from", lambda x, y: negated(dims_equal(x, y))),
@@ -140,7 +121,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Logical not of bools.",
         (BOOL,),
         ufunc("logical_not"),
-        loop(lambda x: unary("not", x)),
+        loop1("not"),
         result=BOOL,
         traits=EXACT,
         fold=negated,
@@ -161,7 +142,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Shift bits up by y; 0 from the width on.",
         INTEGERS,
         _shift_left,
-        loop(_shift_left_element),
+        loop2("shl"),
         operands=_XY,
         traits=EXACT,
     ),
@@ -170,7 +151,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         "Shift bits down by y, keeping the sign; 0 or -1 from the width on.",
         INTEGERS,
         _shift_right,
-        loop(_shift_right_element),
+        loop2("shr"),
         operands=_XY,
         traits=EXACT,
     ),

@@ -34,7 +34,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         summary="A fresh copy on the device that the binding asks for.",
         operands=(X,),
         attrs={
-            "cause": Attr((str,), "explicit", ("explicit", "read", "host", "result")),
+            "cause": Attr((str,), "explicit", ("explicit", "read", "host", "result", "argument")),
             "reader": Attr((str, _NONE), None),
             "line": Attr((int, _NONE), None),
         },

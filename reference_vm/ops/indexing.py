@@ -212,6 +212,8 @@ def _one_hot(xp: Namespace, indices: Array, depth: Any, values: Array, *, axis: 
     place = axis % rank
     line = xp.arange(count).reshape((count,) + (1,) * (rank - place - 1))
     wide = xp.expand_dims(indices.astype(xp.int64), place)
+    if indices.dtype.kind == "u":
+        wide = xp.where(wide < 0, count, wide)  # beyond i64
     hot = (wide == line) | (wide == line - count)
     return xp.where(hot, values[1], values[0])
 
