@@ -7,9 +7,9 @@ kernels are operators' own `compute` over CuPy's namespace. Nothing is loaded on
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, final
 
@@ -191,7 +191,7 @@ class CudaKind:
         description = self.describe(name)
         if not description.available:
             raise DeviceUnavailable(name, description.reason)
-        return CudaDevice(name, importlib.import_module("cupy"))
+        return CudaDevice(name, import_module("cupy"))
 
     @staticmethod
     def _described(name: DeviceName) -> DeviceDescription:
@@ -207,7 +207,7 @@ def probe() -> tuple[int, str | None]:
     if find_spec("cupy") is None:
         return 0, "the package cupy is not installed (pip install 'hettest[cuda13]')"
     try:
-        cupy = importlib.import_module("cupy")
+        cupy = import_module("cupy")
     except ImportError as error:
         return 0, f"cupy cannot be imported: {error}"
     return _probe_driver(cupy)
