@@ -649,3 +649,19 @@ def unknown_executor(name: str, known: Sequence[str]) -> Diagnostic:
         message=f"{name} compiles nothing here; there are {', '.join(known)}",
         help=_nearest(name, known, "leave the option out to get the preferred one"),
     )
+
+
+def value_on_two_devices(
+    name: str,
+    home: tuple[str, str, Span | None],
+    away: tuple[str, str, Span | None],
+) -> Diagnostic:
+    """``home`` and ``away`` each say a device, what happens there, and where that is written."""
+    (first, there, span), (second, here, reader) = home, away
+    return Diagnostic(
+        code="value-on-two-devices",
+        message=f"%{name} is {there} on @{first} and {here} on @{second}",
+        span=reader,
+        help="policy error makes no copies: write device_copy, or choose policy copy",
+        notes=((f"%{name} is {there} on @{first} here", span),),
+    )
