@@ -55,10 +55,11 @@ def found(root: Any, path: str) -> Any:
 
 def signature(callable_: Any) -> str:
     """Return the signature as text; Cython embeds it in the docstring."""
+    text = callable_.__doc__ or ""
     try:
-        return str(inspect.signature(callable_))
+        return text + str(inspect.signature(callable_))
     except (TypeError, ValueError):
-        return callable_.__doc__ or ""
+        return text
 
 
 @pytest.mark.parametrize("path", NAMES)
