@@ -13,7 +13,7 @@ from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from reference_vm.diagnostics import Diagnostic, DiagnosticError
+from reference_vm.diagnostics import CompileError, Diagnostic, DiagnosticError
 from reference_vm.ir import nodes
 from reference_vm.ir.nodes import Module
 from reference_vm.source import Span
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DTYPES",
     "AdtType",
+    "CompileError",
     "DType",
     "Diagnostic",
     "DiagnosticError",

@@ -1,1 +1,226 @@
-"""The pytest plugin: options, fixtures and markers."""
+"""The pytest plugin: hooks only; what they do is in `options`, `items`, `session` and `report`.
+
+Without ``--devices`` it parametrizes nothing, prints nothing and changes no outcome. Loading it
+imports neither NumPy nor any backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from hettest import items as ours
+from hettest import options
+from hettest.errors import HettestError, UsageError
+from hettest.fixtures import (
+    _het_accelerator,
+    _het_case,
+    _het_device,
+    _het_pair,
+    _het_session,
+    accelerator,
+    device,
+    device_map,
+    device_pair,
+    het,
+    het_benchmark,
+    het_case,
+    het_golden,
+)
+from hettest.outcome import INCOMPLETE, Outcome, Record
+from hettest.session import ENDED, KEY, KitSession
+
+__all__ = [
+    "_het_accelerator",
+    "_het_case",
+    "_het_device",
+    "_het_pair",
+    "_het_session",
+    "accelerator",
+    "device",
+    "device_map",
+    "device_pair",
+    "het",
+    "het_benchmark",
+    "het_case",
+    "het_golden",
+]
+
+_MARKERS = (
+    "device(kind, ...): hettest: run only on devices of these kinds",
+    "needs(word, ...): hettest: unsupported by backends that do not claim these capability words",
+    "cpu_only: hettest: run only on devices of kind cpu",
+)
+_NOT_OURS = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.register(parser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, Any, Any]:
+    """Register ``--devices`` when every conftest has had its chance to define it."""
+    result = yield
+    early_config.stash[_NOT_OURS] = not options.register_devices(parser, args)
+    return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
+    try:
+        config.stash[KEY] = KitSession(options.read(config))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    asked = config.stash[KEY].options
+    if not asked.devices:
+        return None
+    return f"hettest: {asked.backend} on {', '.join(asked.devices)}"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if ours.OURS not in metafunc.fixturenames:
+        return
+    try:
+        ours.parametrize(metafunc, metafunc.config.stash[KEY])
+    except HettestError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what these devices cannot run, and count it."""
+    kept, dropped = [], []
+    for item in items:
+        reason = _left_out(item)
+        if reason is None:
+            kept.append(item)
+            continue
+        config.stash[KEY].ledger.leave_out(reason)
+        dropped.append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def _left_out(item: pytest.Item) -> str | None:
+    return ours.left_out(item) if ours.is_ours(item) else None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    kit = session.config.stash[KEY]
+    for item in session.items:
+        if ours.is_ours(item):
+            kit.ledger.select(ours.id_of(item), ours.level_of(item))
+            kit.nodes[item.nodeid] = ours.id_of(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End a test before its fixtures are made, if its device is missing or a word not claimed."""
+    if not ours.is_ours(item):
+        return
+    kit = item.config.stash[KEY]
+    try:
+        missing = kit.missing(ours.devices_of(item))
+        lacking = () if missing else ours.lacking(item, kit)
+    except UsageError as error:
+        pytest.fail(str(error), pytrace=False)
+    if missing is not None:
+        _end(item, kit.missing_record(ours.id_of(item), ours.level_of(item), missing))
+    if lacking:
+        reason = f"not claimed: {', '.join(lacking)}"
+        level = ours.level_of(item)
+        _end(item, Record(ours.id_of(item), Outcome.UNSUPPORTED, reason, level))
+
+
+def _end(item: pytest.Item, record: Record) -> None:
+    item.stash[ENDED] = record
+    if record.outcome is Outcome.FAILED:
+        pytest.fail(record.reason, pytrace=False)
+    pytest.skip(f"{record.outcome}: {record.reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if ours.is_ours(item):
+        record = ours.record_of(item, report)
+        if record is not None:
+            report.hettest = record.to_json()  # type: ignore[attr-defined]
+    return report
+
+
+class _Listener:
+    """Takes in the reports of all processes, in the one process that has them all."""
+
+    def __init__(self, kit: KitSession) -> None:
+        self.kit = kit
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        found = getattr(report, "hettest", None)
+        if found is not None:
+            self.kit.ledger.add(Record.from_json(found))
+        elif report.failed and report.when not in ("setup", "call", "teardown"):
+            self.kit.dead[report.nodeid] = report.longreprtext
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        output = getattr(node, "workeroutput", None) or {}
+        if "hettest" in output:
+            self.kit.merge(output["hettest"])
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Listener(config.stash[KEY]), "hettest-listener")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Settle the outcomes, write the reports and choose the exit code."""
+    kit = session.config.stash[KEY]
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["hettest"] = kit.to_worker_output()
+        return
+    if session.config.option.collectonly or not (kit.ledger.selected or kit.options.reports):
+        return
+    kit.close()
+    own = int(session.exitstatus)
+    if own in (0, 2, 5):
+        session.exitstatus = kit.ledger.exit_code(own)
+    if kit.options.reports:
+        from hettest.report import write
+
+        for path in kit.options.reports:
+            write(path, kit.content())
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say how the items ended, if devices were named; a missing device is always said."""
+    kit = config.stash[KEY]
+    if not kit.options.devices or not kit.ledger.records:
+        return
+    from hettest.report.text import lines
+
+    terminalreporter.section("hettest")
+    for line in lines(kit.content()):
+        terminalreporter.write_line(line)
+    if exitstatus == INCOMPLETE:
+        terminalreporter.write_line(f"incomplete: exit code {INCOMPLETE}, something was not run")
+    for path in kit.options.reports:
+        terminalreporter.write_line(f"report: {path}")

@@ -205,3 +205,32 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give back what was opened."""
         ...
+
+
+class DeviceAccess(Protocol):
+    """One device, opened: what the fixture ``device`` offers to tests that use it by hand."""
+
+    def put(self, array: Array) -> Any:
+        """Return a buffer on the device that holds a copy of ``array``."""
+        ...
+
+    def get(self, buffer: Any) -> Array:
+        """Return a copy of a buffer in host memory."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until the device has done all that it was given."""
+        ...
+
+    @property
+    def xp(self) -> Any:
+        """The array namespace whose functions run on the device."""
+        ...
+
+
+class OpensDevices(Protocol):
+    """What a backend may offer beside `Backend`: its devices by themselves."""
+
+    def open(self, device: str) -> DeviceAccess:
+        """Return the device, ready for use."""
+        ...

@@ -13,7 +13,7 @@ import numpy as np
 
 from hettest.expect.situation import Situation
 from hettest.judge import Verdict, judge
-from hettest.language import DiagnosticError
+from hettest.language import CompileError, DiagnosticError
 from hettest.outcome import Clause, Status
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ def check(situation: Situation) -> Iterator[Clause]:
     try:
         verdict = _verdict(situation)
     except DiagnosticError as error:
-        found = error.diagnostics[0]
-        detail = f"the oracle has no answer: {found.message} [{found.code}]"
-        yield Clause("values", Status.FAILED, detail)
+        yield _without_oracle(situation, error)
         return
     zeros = list(_zeros(situation)) if expect.signed_zeros else []
     failures = [f"{c.name}: {c.detail}" for c in verdict.failures] + zeros
@@ -53,6 +51,15 @@ def _verdict(situation: Situation) -> Verdict:
         baseline,
         expected=situation.expected,
     )
+
+
+def _without_oracle(situation: Situation, error: DiagnosticError) -> Clause:
+    """Return what can be said where the oracle cannot follow: the literal, to one ulp."""
+    found = error.diagnostics[0]
+    if situation.expected is not None and isinstance(error, CompileError):
+        return _loosely(situation, situation.expected, 1.0, f"the oracle lacks it: {found.code}")
+    detail = f"the oracle has no answer: {found.message} [{found.code}]"
+    return Clause("values", Status.FAILED, detail)
 
 
 def _summary(verdict: Verdict) -> str:
@@ -105,10 +112,7 @@ def difference(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> str 
     if found.dtype != expected.dtype or found.shape != expected.shape:
         forms = (f"{a.dtype}{list(a.shape)}" for a in (found, expected))
         return "found {}, expected {}".format(*forms)
-    if found.dtype.kind in "biu":
-        close = found == expected
-    else:
-        close = _close(found, expected, ulps)
+    close = found == expected if found.dtype.kind in "biu" else _close(found, expected, ulps)
     wrong = np.argwhere(~close)
     if not wrong.size:
         return None

@@ -1,0 +1,1 @@
+"""The conformance corpus as tests: ``pytest --pyargs hettest.suite --devices=cpu,sim``."""

@@ -1,0 +1,64 @@
+"""A device as tests see it: its name, and what the backend lets one do with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast, final
+
+from hettest.backend.protocol import Backend, DeviceAccess, DeviceInfo, OpensDevices
+from hettest.errors import UsageError
+
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Array
+
+
+@final
+@dataclass(frozen=True)
+class Device:
+    """One named device; ``str(device)`` is its name."""
+
+    info: DeviceInfo
+    backend: Backend
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """``sim:0``."""
+        return self.info.name
+
+    @property
+    def kind(self) -> str:
+        return self.info.kind
+
+    @property
+    def index(self) -> int:
+        return self.info.index
+
+    @cached_property
+    def _access(self) -> DeviceAccess:
+        if not hasattr(self.backend, "open"):
+            raise UsageError(
+                f"backend {self.backend.name} does not open devices by themselves; "
+                "it has no method open(device)"
+            )
+        return cast("OpensDevices", self.backend).open(self.name)
+
+    def put(self, array: Array) -> Any:
+        """Return a buffer on this device that holds a copy of ``array``."""
+        return self._access.put(array)
+
+    def get(self, buffer: Any) -> Array:
+        """Return a copy of a buffer of this device in host memory."""
+        return self._access.get(buffer)
+
+    def synchronize(self) -> None:
+        """Wait until the device has done all that it was given."""
+        self._access.synchronize()
+
+    @property
+    def xp(self) -> Any:
+        """The array namespace whose functions run on this device."""
+        return self._access.xp

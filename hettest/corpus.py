@@ -1,0 +1,113 @@
+"""Finds case files: those of a checkout, those in the wheel, or a folder of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import final
+
+from hettest.case.expansion import Item, expand
+from hettest.case.loader import load
+from hettest.case.model import Case
+from hettest.devicemap import Binding
+from hettest.errors import UsageError
+
+_HERE = Path(__file__).parent
+
+
+def corpus_root() -> Path:
+    """Return the folder of the cases that belong to this installation.
+
+    Raises:
+        UsageError: There is none; the installation is damaged.
+    """
+    for root in (_HERE / "_cases", _HERE.parent / "cases"):
+        if root.is_dir():
+            return root
+    raise UsageError(f"found no cases beside {_HERE}; the installation is incomplete")
+
+
+def case_files(root: Path) -> tuple[Path, ...]:
+    """Return the case files under ``root``, sorted by id."""
+    return tuple(sorted(root.rglob("*.toml")))
+
+
+def cases(root: Path) -> tuple[Case, ...]:
+    """Return every case under ``root``, one for each combination of a file's sweep.
+
+    Raises:
+        CaseError: A file is malformed.
+    """
+    return tuple(case for path in case_files(root) for case in load(path, root))
+
+
+@final
+@dataclass(frozen=True)
+class Selection:
+    """The items to run, and how many were left out before the run, by reason."""
+
+    items: tuple[Item, ...]
+    left_out: dict[str, int]
+
+
+def select(
+    found: Iterable[Case],
+    devices: Sequence[str],
+    *,
+    binding: Binding | None = None,
+    level: int | None = None,
+    patterns: Sequence[str] = (),
+) -> Selection:
+    """Return the items of ``found`` for the named devices.
+
+    Args:
+        found: The cases.
+        devices: What is named; the first is the host.
+        binding: Binds roles by name, in place of what the cases wish.
+        level: The highest level wanted.
+        patterns: Ids of cases or items, or patterns of them; empty for all.
+    """
+    items: list[Item] = []
+    left_out: dict[str, int] = {}
+    for case in found:
+        expanded = expand(case, devices, binding)
+        if level is not None and case.level > level:
+            reason = f"above level {level}"
+            left_out[reason] = left_out.get(reason, 0) + len(expanded)
+            continue
+        if not expanded:
+            reason = _too_few(binding)
+            left_out[reason] = left_out.get(reason, 0) + max(1, len(case.runs)) * len(case.policies)
+        items += (item for item in expanded if _matches(item, patterns))
+    return Selection(tuple(items), {reason: count for reason, count in left_out.items() if count})
+
+
+def _too_few(binding: Binding | None) -> str:
+    if binding is None:
+        return "need more devices than were named"
+    return "have roles that the device map does not bind"
+
+
+def _matches(item: Item, patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return True
+    return any(
+        pattern in (item.id, item.case.id)
+        or item.case.id.startswith(pattern.rstrip("/") + "/")
+        or fnmatchcase(item.case.id, pattern)
+        for pattern in patterns
+    )
+
+
+def expected_items(root: Path, devices: Sequence[str]) -> tuple[Path, tuple[str, ...]] | None:
+    """Return the committed list of item ids for these devices, and its file; ``None`` without one.
+
+    The file is called after the devices: ``expected-cpu-sim.txt``, ``expected-cpu-sim-sim1.txt``.
+    """
+    words = (d.removesuffix(":0").replace(":", "") for d in devices)
+    path = root / f"expected-{'-'.join(words)}.txt"
+    if not path.is_file():
+        return None
+    return path, tuple(path.read_text(encoding="utf-8").split())

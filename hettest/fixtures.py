@@ -1,0 +1,124 @@
+"""The plugin's fixtures. Each builds a plain object; the objects know no pytest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hettest.errors import UsageError
+from hettest.golden import Golden
+from hettest.session import KEY, KitSession
+
+if TYPE_CHECKING:
+    from hettest.backend.device import Device
+    from hettest.bench.paired import PairedBenchmark
+    from hettest.case.expansion import Item
+    from hettest.runner.het import Het
+
+
+def _param(request: pytest.FixtureRequest, fixture: str) -> object:
+    if not hasattr(request, "param"):
+        raise UsageError(
+            f"the fixture {fixture} needs devices to be named: pytest --devices=cpu,sim"
+        )
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def _het_session(request: pytest.FixtureRequest) -> KitSession:
+    """What all fixtures of the kit depend on."""
+    return request.config.stash[KEY]
+
+
+@pytest.fixture(scope="session")
+def _het_device(request: pytest.FixtureRequest) -> object:
+    return _param(request, "device")
+
+
+@pytest.fixture(scope="session")
+def _het_accelerator(request: pytest.FixtureRequest) -> object:
+    return _param(request, "accelerator")
+
+
+@pytest.fixture(scope="session")
+def _het_pair(request: pytest.FixtureRequest) -> object:
+    return _param(request, "device_pair")
+
+
+@pytest.fixture(scope="session")
+def _het_case(request: pytest.FixtureRequest, _het_session: KitSession) -> object:
+    return _param(request, "het_case")
+
+
+@pytest.fixture(scope="session")
+def device(_het_session: KitSession, _het_device: str) -> Device:
+    """Each device named by ``--devices``, in turn.
+
+    It has ``name``, ``kind``, ``index``, ``put(array)``, ``get(buffer)``, ``synchronize()`` and
+    ``xp``; ``str(device)`` is its name.
+    """
+    return _het_session.device(_het_device)
+
+
+@pytest.fixture(scope="session")
+def accelerator(_het_session: KitSession, _het_accelerator: str) -> Device:
+    """Each device named by ``--devices`` that is not a CPU, in turn."""
+    return _het_session.device(_het_accelerator)
+
+
+@pytest.fixture(scope="session")
+def device_pair(_het_session: KitSession, _het_pair: tuple[str, str]) -> tuple[Device, Device]:
+    """Each ordered pair of the devices named by ``--devices``, in turn."""
+    first, second = _het_pair
+    return _het_session.device(first), _het_session.device(second)
+
+
+@pytest.fixture(scope="session")
+def device_map(_het_session: KitSession) -> Mapping[str, str]:
+    """Which device each role is: ``--het-device-map``, else ``host`` and ``accel`` in order."""
+    return _het_session.binding_of(_het_session.options.devices)
+
+
+@pytest.fixture(scope="session")
+def het(_het_session: KitSession) -> Het:
+    """Compiles, runs and checks programs: ``het.check(PROGRAM, args, on=device_pair)``.
+
+    Runs the program CPU-only and placed; checks values, placement and copies; raises a located
+    report if anything does not hold, and returns it otherwise.
+    """
+    return _het_session.het
+
+
+@pytest.fixture
+def het_case(_het_case: Item) -> Item:
+    """Each item of the conformance corpus, in turn; for suites that run the corpus."""
+    return _het_case
+
+
+@pytest.fixture
+def het_golden(request: pytest.FixtureRequest) -> Golden:
+    """The golden text of this test: ``het_golden.check(text)`` fails if it changed.
+
+    The file lies in a folder named after the test module, beside it; its name is the test's own,
+    parameters included. Run pytest with ``--het-update-golden`` to write it, and read the diff
+    before you commit it.
+    """
+    folder = request.path.with_suffix(".golden")
+    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
+    return Golden(folder / f"{name}.txt", request.config.stash[KEY].options.update_golden)
+
+
+@pytest.fixture
+def het_benchmark(request: pytest.FixtureRequest, _het_session: KitSession) -> PairedBenchmark:
+    """Times a program CPU-only and placed, in turn, after checking that it is right.
+
+    ``het_benchmark(PROGRAM, args, on=device_pair)``; needs pytest-benchmark.
+    """
+    if not request.config.pluginmanager.hasplugin("benchmark"):
+        raise UsageError("het_benchmark needs pytest-benchmark: pip install 'hettest[bench]'")
+    from hettest.bench.paired import PairedBenchmark
+
+    return PairedBenchmark(_het_session.het, request.getfixturevalue("benchmark"))

@@ -1,0 +1,55 @@
+"""The report for people: counts, and each item that did not pass, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hettest.outcome import Outcome, Record
+from hettest.report.content import ReportContent
+
+LISTED = (Outcome.FAILED, Outcome.CRASHED, Outcome.NOT_RUN, Outcome.WAIVED, Outcome.UNSUPPORTED)
+MANY = 8
+"""Items with one and the same reason that are listed one by one."""
+
+
+def lines(content: ReportContent) -> Iterator[str]:
+    """Yield the report's lines."""
+    yield f"{content.backend} on {', '.join(content.devices) or 'no named devices'}"
+    counts = ", ".join(f"{content.counts[o]} {o}" for o in Outcome)
+    skipped = [r for r in content.records if not r.counted]
+    apart = f"; {len(skipped)} skipped and not counted" if skipped else ""
+    yield f"{len(content.records)} items: {counts}{apart}"
+    for outcome in LISTED:
+        found = [r for r in content.records if r.outcome is outcome and r.counted]
+        yield from _listed(str(outcome), found)
+    yield from _listed("skipped, device missing", skipped)
+    for reason, count in content.deselected.items():
+        yield f"deselected: {count} {reason}"
+    yield from _expected(content)
+
+
+def _listed(title: str, records: Sequence[Record]) -> Iterator[str]:
+    if not records:
+        return
+    yield f"{title} ({len(records)}):"
+    by_reason: dict[str, list[Record]] = {}
+    for record in records:
+        by_reason.setdefault(record.reason, []).append(record)
+    for reason, same in by_reason.items():
+        if len(same) > MANY:
+            yield f"  {len(same)} items, {same[0].id} to {same[-1].id}: {reason}"
+            continue
+        yield from (f"  {record.id}: {reason}" for record in same)
+
+
+def _expected(content: ReportContent) -> Iterator[str]:
+    if content.expected is None:
+        return
+    wanted, found = set(content.expected), set(content.case_ids)
+    if wanted == found:
+        yield f"expected: {len(wanted)} items, as {content.expected_file} lists them"
+        return
+    yield (
+        f"expected: {len(wanted)} items as {content.expected_file} lists them; "
+        f"{len(wanted - found)} missing, {len(found - wanted)} not listed"
+    )

@@ -1,0 +1,288 @@
+"""Checks a program of one's own: CPU-only and placed, values, placement and copies.
+
+::
+
+    report = het.check(PROGRAM, args, on=device_pair)
+    assert report.copies <= 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, final
+
+from hettest.backend.protocol import (
+    Backend,
+    Copy,
+    Executable,
+    Observation,
+    Options,
+    Program,
+    Rejected,
+)
+from hettest.case.model import Expect
+from hettest.devicemap import Binding, canonical, parse_binding, show
+from hettest.errors import UsageError
+from hettest.expect.catalog import CHECKS
+from hettest.expect.situation import Situation
+from hettest.expect.transfers import COPIES, MOVED, tally
+from hettest.language import DiagnosticError, Module, from_onnx
+from hettest.outcome import Clause, Status
+from hettest.runner.program import ModuleProgram, TextProgram
+from hettest.runner.run import copied, unkept_claims
+from hettest.runner.story import executed
+
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Value
+
+Source: TypeAlias = Union[str, bytes, Path, Module]
+"""A program: its text, a module, or an ONNX model by path or as bytes."""
+
+Where: TypeAlias = Union[str, Sequence[Any], Mapping[str, Any]]
+"""Devices for the roles: in the order of declaration, or by role, also as ``accel=sim:0``."""
+
+
+class HetFailure(AssertionError):
+    """A check did not hold; the message says found, expected, place, and what was executed."""
+
+
+@final
+@dataclass(frozen=True)
+class Prepared:
+    """A program compiled for one binding, and for the CPU alone."""
+
+    program: TextProgram | ModuleProgram
+    binding: Binding
+    options: Options
+    placed: Executable
+    cpu_only: Executable
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """What was seen of a program whose checks all hold."""
+
+    results: Value
+    cpu_only: Value
+    """The results of the CPU-only run."""
+
+    transfers: tuple[Copy, ...] | None
+    """``None`` if the backend does not show them; then the counts are too."""
+
+    placement: Mapping[str, tuple[str, ...]]
+    """The devices on which each variable was computed: ``main/%s``."""
+
+    clauses: tuple[Clause, ...]
+
+    def _number(self, causes: frozenset[str]) -> int:
+        assert self.transfers is not None, "the backend does not show its transfers"
+        return tally(self.transfers, causes).number
+
+    def _bytes(self, causes: frozenset[str]) -> int:
+        assert self.transfers is not None, "the backend does not show its transfers"
+        size = tally(self.transfers, causes).bytes
+        assert size is not None, "the backend does not show the bytes of its transfers"
+        return size
+
+    @property
+    def copies(self) -> int:
+        """Device copies: without those of arguments and constants."""
+        return self._number(COPIES)
+
+    @property
+    def moved(self) -> int:
+        """Device copies, and arguments brought to their device."""
+        return self._number(MOVED)
+
+    @property
+    def copied_bytes(self) -> int:
+        return self._bytes(COPIES)
+
+    @property
+    def moved_bytes(self) -> int:
+        return self._bytes(MOVED)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{c.name} {c.status}: {c.detail}" for c in self.clauses)
+
+
+@final
+@dataclass(frozen=True)
+class Het:
+    """Compiles, runs and checks programs on one backend."""
+
+    backend: Backend
+    devices: tuple[str, ...] = ()
+    """The devices that were named; the first is the host."""
+
+    host: str = field(default="cpu:0")
+
+    def prepare(
+        self,
+        program: Source,
+        *,
+        on: Where,
+        policy: str = "copy",
+        default: str | None = None,
+        place: str | Sequence[str] = (),
+    ) -> Prepared:
+        """Return ``program`` compiled for ``on`` and for the CPU alone.
+
+        Args:
+            program: Its text, a module, or an ONNX model.
+            on: Devices for the roles.
+            policy: What to do with a value wanted on two devices.
+            default: The device for what nothing places; otherwise the host.
+            place: Patterns of names, for placing imported models: ``layer.1/*=accel``.
+
+        Raises:
+            HetFailure: The program was refused.
+        """
+        read = _read(program)
+        roles = _roles(read)
+        binding = _binding(roles, on)
+        places = (place,) if isinstance(place, str) else tuple(place)
+        extra = {"place": places} if places else {}
+        options = Options(policy, default or self.host, extra)
+        alone = Options(policy="copy", default=self.host)
+        return Prepared(
+            read,
+            binding,
+            options,
+            self._compile(read, binding, options),
+            self._compile(read, dict.fromkeys(roles or binding, self.host), alone),
+        )
+
+    def check(
+        self,
+        program: Source,
+        args: Sequence[Value],
+        *,
+        on: Where,
+        expected: Value | None = None,
+        entry: str = "main",
+        policy: str = "copy",
+        default: str | None = None,
+        place: str | Sequence[str] = (),
+    ) -> Report:
+        """Run ``program`` CPU-only and placed, check both, and return what was seen.
+
+        Values are judged against the oracle and the CPU-only run (and ``expected``), requested
+        operators must run where they were requested, and a fully explicit program must make exactly
+        the transfers that the definition says.
+
+        Raises:
+            HetFailure: A check does not hold, or the program was refused.
+        """
+        __tracebackhide__ = True
+        prepared = self.prepare(program, on=on, policy=policy, default=default, place=place)
+        return self.check_prepared(prepared, args, entry=entry, expected=expected)
+
+    def check_prepared(
+        self,
+        prepared: Prepared,
+        args: Sequence[Value],
+        *,
+        entry: str = "main",
+        expected: Value | None = None,
+    ) -> Report:
+        """As `check`, for a program that was compiled by `prepare`."""
+        __tracebackhide__ = True
+        module = prepared.program.module
+        if entry not in module.by_name:
+            raise UsageError(f"the program has no function @{entry}; it has {_names(module)}")
+        placed = _run(prepared.placed, entry, args, show(prepared.binding))
+        alone = _run(prepared.cpu_only, entry, args, "the CPU alone")
+        situation = Situation(
+            module=module,
+            entry=entry,
+            args=tuple(args),
+            binding=prepared.binding,
+            default=prepared.options.default or self.host,
+            policy=prepared.options.policy,
+            expect=Expect(),
+            expected=expected,
+            observation=placed,
+            baseline=lambda: alone,
+            numbers_hold=False,
+        )
+        clauses = list(unkept_claims(placed, self.backend.capabilities))
+        for check in CHECKS:
+            clauses += check(situation)
+        if any(c.status is Status.FAILED for c in clauses):
+            raise HetFailure(_story(prepared, clauses, placed))
+        return Report(
+            results=placed.results,
+            cpu_only=alone.results,
+            transfers=None if placed.copies is None else tuple(placed.copies),
+            placement={name: tuple(sorted(d)) for name, d in situation.made_on.items()},
+            clauses=tuple(clauses),
+        )
+
+    def _compile(self, program: Program, binding: Binding, options: Options) -> Executable:
+        __tracebackhide__ = True
+        try:
+            return self.backend.compile(program, binding, options)
+        except Rejected as rejected:
+            raise HetFailure(
+                f"{program.id}: refused at {rejected.stage} for {show(binding)}:\n{rejected}"
+            ) from None
+
+
+def _read(program: Source) -> TextProgram | ModuleProgram:
+    if isinstance(program, Module):
+        return ModuleProgram("program", program)
+    if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".onnx")):
+        path = Path(program)
+        return ModuleProgram(path.name, from_onnx(path), path.read_bytes())
+    if isinstance(program, bytes):
+        return ModuleProgram("model", from_onnx(program), program)
+    return TextProgram("program", program)
+
+
+def _roles(program: TextProgram | ModuleProgram) -> tuple[str, ...]:
+    __tracebackhide__ = True
+    try:
+        return tuple(v.role for v in program.module.vdevices if v.device is None)
+    except DiagnosticError as error:
+        raise HetFailure(f"{program.id}: the program is malformed:\n{error}") from None
+
+
+def _binding(roles: Sequence[str], on: Where) -> Binding:
+    """Return which device each role is; a model without roles gets ``host`` and ``accel``."""
+    if isinstance(on, str) and "=" in on:
+        return parse_binding(on)
+    if isinstance(on, Mapping):
+        return {role: canonical(str(device)) for role, device in on.items()}
+    named = on.split(",") if isinstance(on, str) else [str(device) for device in on]
+    devices = [canonical(name) for name in named]
+    names = list(roles) or ["host", "accel"][: len(devices)]
+    if len(devices) < len(names):
+        listed = ", ".join(f"@{name}" for name in names)
+        raise UsageError(f"found {len(devices)} devices for the roles {listed}; name one for each")
+    return dict(zip(names, devices, strict=False))
+
+
+def _names(module: Module) -> str:
+    return ", ".join(f"@{name}" for name in module.by_name)
+
+
+def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) -> Observation:
+    __tracebackhide__ = True
+    try:
+        return executable.run(entry, copied(args))
+    except Rejected as rejected:
+        raise HetFailure(f"the run on {where} ended in an error:\n{rejected}") from None
+
+
+def _story(prepared: Prepared, clauses: Sequence[Clause], observation: Observation) -> str:
+    lines = [f"{prepared.program.id} on {show(prepared.binding)}"]
+    for clause in clauses:
+        first, *rest = clause.detail.split("\n")
+        lines.append(f"  {clause.name} {clause.status}: {first}")
+        lines += (f"    {line}" for line in rest)
+    lines += executed(observation)
+    return "\n".join(lines)

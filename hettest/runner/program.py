@@ -1,0 +1,70 @@
+"""The same program in every form that a backend may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from hettest.backend.protocol import Inexpressible
+from hettest.language import DiagnosticError, Module, parse, print_module, to_onnx
+
+
+def _to_onnx(module: Module) -> bytes:
+    try:
+        return to_onnx(module)
+    except DiagnosticError as error:
+        raise Inexpressible(error.diagnostics[0].message) from error
+
+
+@final
+@dataclass(frozen=True)
+class TextProgram:
+    """A program that is given as text; its lines are those of the text."""
+
+    id: str
+    text: str
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed program.
+
+        Raises:
+            DiagnosticError: The text is malformed.
+        """
+        return parse(self.text, self.id)
+
+    @cached_property
+    def _onnx(self) -> bytes:
+        return _to_onnx(self.module)
+
+    def onnx(self) -> bytes:
+        """Return the program as a serialized ONNX model.
+
+        Raises:
+            Inexpressible: ONNX has no way to say it.
+        """
+        return self._onnx
+
+
+@final
+@dataclass(frozen=True)
+class ModuleProgram:
+    """A program that is given as a module, such as an imported model."""
+
+    id: str
+    module: Module
+    model: bytes | None = None
+    """The ONNX model that it was imported from, if any."""
+
+    @cached_property
+    def text(self) -> str:
+        return print_module(self.module)
+
+    def onnx(self) -> bytes:
+        """Return the model that the program came from, or the program as one.
+
+        Raises:
+            Inexpressible: ONNX has no way to say it.
+        """
+        return self.model if self.model is not None else _to_onnx(self.module)

@@ -1,0 +1,257 @@
+"""Runs one item: requirements, compilation, run, checks, outcome.
+
+Exactly one outcome comes of it. Unsupported is decided before the implementation is called, from
+what it claims; whatever it raises afterwards, other than a rejection, is a crash.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+from hettest.backend.protocol import (
+    Backend,
+    Executable,
+    Inexpressible,
+    Observation,
+    Options,
+    Rejected,
+)
+from hettest.capability import OBSERVATIONS, missing
+from hettest.case.expansion import Item
+from hettest.errors import CaseError
+from hettest.expect import diagnostics
+from hettest.expect.catalog import CHECKS
+from hettest.expect.situation import Situation
+from hettest.outcome import Clause, Outcome, Record, Status, worst
+from hettest.runner.cases import CaseData, arguments, literal
+from hettest.runner.program import TextProgram
+from hettest.runner.story import failure, replay
+
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Value
+
+_CLAIMED_FIELDS = {"observe:placement": "executions", "observe:copies": "copies"}
+
+
+@final
+@dataclass
+class Baselines:
+    """CPU-only runs, each made once: by program, run and default device."""
+
+    made: dict[tuple[int, str, str], Observation | None] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class Environment:
+    """What all items of a session share."""
+
+    backend: Backend
+    backend_name: str
+    """As the user named it, for replay lines."""
+
+    devices: Sequence[str]
+    unavailable: Mapping[str, str]
+    """Why, for each device that was asked for and is missing."""
+
+    data: CaseData = field(default_factory=CaseData)
+    baselines: Baselines = field(default_factory=Baselines)
+
+
+def run_item(item: Item, environment: Environment) -> Record:
+    """Return how ``item`` ended on the environment's backend."""
+    start = time.perf_counter()
+    ended = _Run(item, environment).end()
+    seconds = time.perf_counter() - start
+    text = "" if ended.outcome in (Outcome.PASSED, Outcome.UNSUPPORTED) else ended.text
+    return Record(
+        item.id, ended.outcome, ended.reason, item.case.level, ended.clauses, seconds, text
+    )
+
+
+@final
+@dataclass(frozen=True)
+class _End:
+    outcome: Outcome
+    reason: str = ""
+    clauses: tuple[Clause, ...] = ()
+    text: str = ""
+
+
+@final
+@dataclass
+class _Run:
+    item: Item
+    environment: Environment
+    observation: Observation | None = None
+
+    def end(self) -> _End:
+        absent = [d for d in self.item.devices if d in self.environment.unavailable]
+        if absent:
+            reasons = (f"{d}: {self.environment.unavailable[d]}" for d in absent)
+            return _End(Outcome.NOT_RUN, "; ".join(reasons))
+        lacking = self._lacking()
+        if lacking:
+            return _End(Outcome.UNSUPPORTED, f"not claimed: {', '.join(lacking)}")
+        try:
+            return self._judged(tuple(self._clauses()))
+        except CaseError as error:
+            return self._story(Outcome.FAILED, f"the case is malformed: {error}", ())
+        except Rejected as error:
+            return self._story(Outcome.FAILED, f"the CPU-only run: {error}", ())
+        except Exception as error:  # the implementation's own fault, whatever it is
+            return self._crashed(error)
+
+    def _lacking(self) -> tuple[str, ...]:
+        claims = self.environment.backend.capabilities
+        required = self.environment.data.requires(self.item)
+        lacking = tuple(w for w in missing(required, claims) if w not in OBSERVATIONS)
+        if lacking or _reads_text(claims):
+            return lacking
+        return self._inexpressible()
+
+    def _inexpressible(self) -> tuple[str, ...]:
+        """Return why a backend that reads no text cannot be given the program."""
+        if self.environment.data.module(self.item.case) is None:
+            return ("input:hir (the program is malformed on purpose)",)
+        try:
+            self._program().onnx()
+        except Inexpressible as error:
+            return (f"input:hir ({error})",)
+        return ()
+
+    def _program(self) -> TextProgram:
+        return self.environment.data.program(self.item.case)
+
+    def _clauses(self) -> Iterator[Clause]:
+        item, case = self.item, self.item.case
+        claims = self.environment.backend.capabilities
+        executable, rejected = self._compile()
+        if case.refused:
+            yield diagnostics.refusal(case, rejected, claims)
+            return
+        if rejected is not None or executable is None:
+            assert rejected is not None
+            yield diagnostics.unexpected(case, rejected)
+            return
+        if item.run is None:
+            yield Clause("diagnostics", Status.PROVEN, "accepted", case.program_line)
+            return
+        yield from self._ran(executable)
+
+    def _compile(self) -> tuple[Executable | None, Rejected | None]:
+        options = Options(policy=self.item.policy, default=self.item.default)
+        try:
+            backend = self.environment.backend
+            return backend.compile(self._program(), self.item.binding, options), None
+        except Rejected as rejected:
+            return None, rejected
+
+    def _ran(self, executable: Executable) -> Iterator[Clause]:
+        item, case, run = self.item, self.item.case, self.item.run
+        module = self.environment.data.module(case)
+        assert run is not None
+        if module is None:
+            raise CaseError([])
+        args = arguments(case, run, module)
+        claims = self.environment.backend.capabilities
+        rejected: Rejected | None = None
+        try:
+            self.observation = executable.run(run.entry, copied(args))
+        except Rejected as found:
+            rejected = found
+        if run.error is not None:
+            yield diagnostics.data_error(case, run.error, rejected, claims)
+            return
+        if rejected is not None or self.observation is None:
+            assert rejected is not None
+            yield diagnostics.unexpected(case, rejected)
+            return
+        yield from unkept_claims(self.observation, claims)
+        situation = Situation(
+            module=module,
+            entry=run.entry,
+            args=args,
+            binding=item.binding,
+            default=item.default,
+            policy=item.policy,
+            expect=case.expect,
+            expected=literal(case, run),
+            observation=self.observation,
+            baseline=self._baseline(run.entry, run.name, args),
+            numbers_hold=item.is_straight,
+        )
+        for check in CHECKS:
+            yield from check(situation)
+
+    def _baseline(
+        self, entry: str, run: str, args: Sequence[Value]
+    ) -> Callable[[], Observation | None]:
+        program, host = self._program(), self.item.host
+        binding = dict.fromkeys(self.item.binding, host)
+        made = self.environment.baselines.made
+        key = (id(program), run, host)
+
+        def observe() -> Observation | None:
+            if set(self.item.devices) == {host}:
+                return None
+            if key not in made:
+                options = Options(default=host)
+                executable = self.environment.backend.compile(program, binding, options)
+                made[key] = executable.run(entry, copied(args))
+            return made[key]
+
+        return observe
+
+    def _judged(self, clauses: tuple[Clause, ...]) -> _End:
+        status = worst(clauses)
+        if status is Status.PROVEN:
+            return _End(Outcome.PASSED, clauses=clauses)
+        found = [c for c in clauses if c.status is status]
+        if status is Status.UNPROVEN:
+            words = ", ".join(dict.fromkeys(c.word or c.name for c in found))
+            return _End(Outcome.UNSUPPORTED, f"not claimed: {words}", clauses)
+        first = found[0]
+        reason = f"{first.name}: {first.detail.splitlines()[0]}"
+        return self._story(Outcome.FAILED, reason, clauses)
+
+    def _crashed(self, error: Exception) -> _End:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        frames = "".join(traceback.format_exception(error)).rstrip()
+        end = self._story(Outcome.CRASHED, reason, ())
+        return _End(end.outcome, end.reason, end.clauses, f"{end.text}\n{frames}")
+
+    def _story(self, outcome: Outcome, reason: str, clauses: tuple[Clause, ...]) -> _End:
+        again = replay(self.item.id, self.environment.devices, self.environment.backend_name)
+        text = failure(self.item, clauses, self.observation, again)
+        if not clauses:
+            text = text.replace("\n", f"\n  {outcome}: {reason}\n", 1)
+        return _End(outcome, reason, clauses, text)
+
+
+def copied(args: Sequence[Value]) -> tuple[Value, ...]:
+    """Return fresh arrays, so that an implementation that writes to them changes no one else's."""
+    return tuple(copied(arg) if isinstance(arg, tuple) else arg.copy() for arg in args)
+
+
+def unkept_claims(observation: Observation, claims: frozenset[str]) -> Iterator[Clause]:
+    """Yield a failed clause for each field that is claimed and absent, or given and not claimed."""
+    for word, name in _CLAIMED_FIELDS.items():
+        claimed = not missing([word], claims)
+        given = getattr(observation, name) is not None
+        if claimed and not given:
+            detail = f"the backend claims {word} but its observation has no {name}"
+            yield Clause("backend", Status.FAILED, detail)
+        elif given and not claimed:
+            detail = f"the observation has {name}, but the backend does not claim {word}"
+            yield Clause("backend", Status.FAILED, detail)
+
+
+def _reads_text(claims: frozenset[str]) -> bool:
+    """Whether the backend reads the text form: it says so, or says nothing about its input."""
+    inputs = [c for c in claims if c.startswith("input:")]
+    return not inputs or not missing(["input:hir"], claims)

@@ -1,0 +1,70 @@
+"""The text of a failure: found, expected, place, what was executed, and how to run it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from hettest.backend.protocol import Observation
+from hettest.case.expansion import Item
+from hettest.expect.transfers import listing
+from hettest.outcome import Clause, Status
+
+LONGEST = 40
+"""Executed operators that a story lists; a longer run is cut in the middle."""
+
+
+def failure(
+    item: Item, clauses: Iterable[Clause], observation: Observation | None, replay: str
+) -> str:
+    """Return the story of an item that failed."""
+    lines = [f"{item.id}: {item.case.summary}"]
+    for clause in clauses:
+        lines += _clause(item, clause)
+    if observation is not None:
+        lines += executed(observation)
+    lines.append(f"  run it again: {replay}")
+    return "\n".join(lines)
+
+
+def _clause(item: Item, clause: Clause) -> Iterator[str]:
+    line = clause.line if clause.line is not None else _line(item, clause)
+    place = f"  {item.case.path}:{line}" if line else f"  {item.case.path}"
+    mark = {Status.FAILED: "FAILED", Status.UNPROVEN: "unproven", Status.PROVEN: "proven"}
+    first, *rest = clause.detail.split("\n")
+    yield f"  {clause.name} {mark[clause.status]}: {first}"
+    yield from (f"    {line}" for line in rest)
+    if clause.status is Status.FAILED:
+        yield f"  {place.strip()}"
+
+
+def _line(item: Item, clause: Clause) -> int | None:
+    if clause.name == "values" and item.run is not None:
+        return item.run.line
+    return item.case.program_line
+
+
+def executed(observation: Observation) -> Iterator[str]:
+    """Yield the lines that say what ran where and what was transferred, as far as it is shown."""
+    if observation.executions is not None:
+        yield "  executed:"
+        lines = [
+            f"    {e.op} -> {', '.join(e.defines) or '?'} on {e.device}"
+            for e in observation.executions
+        ]
+        yield from _shortened(lines)
+    if observation.copies is not None:
+        yield "  transfers:"
+        yield from _shortened([f"  {line}" for line in listing(observation.copies).split("\n")])
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    if len(lines) <= LONGEST:
+        return list(lines)
+    half = LONGEST // 2
+    return [*lines[:half], f"    … {len(lines) - 2 * half} more …", *lines[-half:]]
+
+
+def replay(item_id: str, devices: Sequence[str], backend: str) -> str:
+    """Return the command that runs one item again."""
+    return f"hettest run {shlex.quote(item_id)} --devices={','.join(devices)} --backend={backend}"

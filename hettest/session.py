@@ -1,0 +1,177 @@
+"""One run of the kit: what was asked for, the backend, and how every item ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, final
+
+import pytest
+
+from hettest.devicemap import Binding
+from hettest.options import HetOptions
+from hettest.outcome import Ledger, Outcome, Record
+
+if TYPE_CHECKING:
+    from hettest.backend.device import Device
+    from hettest.backend.protocol import Backend, DeviceInfo
+    from hettest.corpus import Selection
+    from hettest.report import ReportContent
+    from hettest.runner.het import Het
+    from hettest.runner.run import Environment
+
+
+KEY: Final = pytest.StashKey["KitSession"]()
+"""Where the plugin keeps the session in pytest's configuration."""
+
+ENDED: Final = pytest.StashKey[Record]()
+"""On a pytest item: how it ended, where that is known before pytest's own report."""
+
+
+@final
+@dataclass
+class KitSession:
+    """The state of one run; the backend is loaded when it is first needed."""
+
+    options: HetOptions
+    ledger: Ledger = field(default_factory=Ledger)
+    nodes: dict[str, str] = field(default_factory=dict)
+    """The item that each pytest node id stands for."""
+
+    dead: dict[str, str] = field(default_factory=dict)
+    """Nodes whose process died, with what is known of it."""
+
+    started: float = field(default_factory=time.time)
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The implementation under test.
+
+        Raises:
+            UsageError: It cannot be loaded.
+        """
+        from hettest.backend.discovery import load
+
+        return load(self.options.backend)
+
+    @cached_property
+    def _known(self) -> tuple[DeviceInfo, ...]:
+        return tuple(self.backend.devices())
+
+    def info(self, device: str) -> DeviceInfo:
+        """Return what the backend says of a device."""
+        from hettest.backend.discovery import info
+
+        return info(self.backend, device, self._known)
+
+    def device(self, name: str) -> Device:
+        """Return a named device, as tests see it."""
+        from hettest.backend.device import Device
+
+        return Device(self.info(name), self.backend)
+
+    def missing(self, devices: tuple[str, ...]) -> str | None:
+        """Return why these devices cannot all be had, or ``None`` if they can."""
+        reasons = [f"{d}: {self.unavailable[d]}" for d in devices if d in self.unavailable]
+        return "; ".join(reasons) or None
+
+    @cached_property
+    def unavailable(self) -> Mapping[str, str]:
+        """Why, for each device that was asked for and is missing."""
+        named = (*self.options.devices, *(self.options.binding or {}).values())
+        infos = (self.info(device) for device in dict.fromkeys(named))
+        return {i.name: i.reason or "not available" for i in infos if not i.available}
+
+    @cached_property
+    def environment(self) -> Environment:
+        """What running conformance cases needs."""
+        from hettest.runner.run import Environment
+
+        return Environment(
+            self.backend, self.options.backend, self.options.devices, self.unavailable
+        )
+
+    @cached_property
+    def het(self) -> Het:
+        """What checking one's own programs needs."""
+        from hettest.runner.het import Het
+
+        host = self.options.devices[0] if self.options.devices else "cpu:0"
+        return Het(self.backend, self.options.devices, host)
+
+    @cached_property
+    def corpus(self) -> Selection:
+        """The conformance items for the named devices.
+
+        Raises:
+            CaseError: A case file is malformed.
+        """
+        from hettest.corpus import cases, corpus_root, select
+
+        return select(
+            cases(corpus_root()),
+            self.options.devices,
+            binding=self.options.binding,
+            level=self.options.level,
+        )
+
+    def binding_of(self, devices: tuple[str, ...]) -> Binding:
+        """Return the device map that was given, or ``host`` and ``accel`` for the devices."""
+        if self.options.binding is not None:
+            return self.options.binding
+        names = ("host", "accel", *(f"accel{i}" for i in range(1, len(devices))))
+        return dict(zip(names, devices, strict=False))
+
+    def missing_record(self, item: str, level: int | None, reason: str) -> Record:
+        """Return how an item ends whose device is missing, by the policy."""
+        if self.options.policy == "fail":
+            return Record(item, Outcome.FAILED, f"missing device {reason}", level)
+        counted = self.options.policy != "skip"
+        return Record(item, Outcome.NOT_RUN, f"missing device {reason}", level, counted=counted)
+
+    def to_worker_output(self) -> dict[str, Any]:
+        """Return what the controller of a distributed run must know of this worker's."""
+        return {
+            "selected": [[item, level] for item, level in self.ledger.selected.items()],
+            "deselected": dict(self.ledger.deselected),
+            "nodes": dict(self.nodes),
+        }
+
+    def merge(self, output: Mapping[str, Any]) -> None:
+        """Take over what a worker knows; every worker collects the same items."""
+        for item, level in output["selected"]:
+            self.ledger.select(item, level)
+        self.ledger.deselected.update(output["deselected"])
+        self.nodes.update(output["nodes"])
+
+    def close(self) -> None:
+        """Settle every item that has no outcome yet."""
+        for node, text in self.dead.items():
+            item = self.nodes.get(node)
+            if item is not None and item not in self.ledger.records:
+                level = self.ledger.selected.get(item)
+                self.ledger.add(Record(item, Outcome.CRASHED, text.splitlines()[0], level))
+        self.ledger.close()
+
+    def content(self) -> ReportContent:
+        """Return what reports are made from; the session must be closed."""
+        from hettest.corpus import corpus_root, expected_items
+        from hettest.report import ReportContent
+
+        records = self.ledger.in_order()
+        cases = any(record.level is not None for record in records)
+        expected = expected_items(corpus_root(), self.options.devices) if cases else None
+        return ReportContent(
+            backend=self.options.backend,
+            devices=self.options.devices,
+            policy=self.options.policy,
+            counts=self.ledger.counts(),
+            records=records,
+            deselected=self.ledger.deselected,
+            expected=None if expected is None else expected[1],
+            expected_file=None if expected is None else expected[0].name,
+            started=self.started,
+            seconds=time.time() - self.started,
+        )
