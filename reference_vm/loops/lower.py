@@ -11,14 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from reference_vm.ir.nodes import Binding, Call, Function, MakeTuple, Var
+import numpy as np
+
+from reference_vm.ir.nodes import Binding, Call, Constant, Function, MakeTuple, Var
 from reference_vm.loops.code import Code, Number
 from reference_vm.loops.expand import convert, expand, widen
 from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Reduce, Rows, ScalarRule
 from reference_vm.loops.nest import Access, Inner, Nest, Store, View
 from reference_vm.loops.scalar import Input
 from reference_vm.types import AttrValue, TensorType
-from reference_vm.types.dtype import I64
+from reference_vm.types.arrays import to_numpy
+from reference_vm.types.dtype import BF16, F16, F32, I64
 
 
 class NoLoops(Exception):
@@ -168,6 +171,8 @@ class _Lowering:
 
     def _call(self, binding: Binding, view: View) -> Number:
         call, dtype = binding.value, binding.var.tensor.dtype
+        if isinstance(call, Constant):
+            return self._literal(call)
         rule = self.rules.get(call.op) if isinstance(call, Call) else None
         if not isinstance(call, Call) or rule is None:
             raise NoLoops(f"%{binding.var.name} is not an operator with a loop rule")
@@ -183,6 +188,12 @@ class _Lowering:
                 return convert(self._reduce(rule, call, view), dtype)
             case Move():
                 return self._move(rule, call, view)
+
+    def _literal(self, constant: Constant) -> Number:
+        """Return a constant of one element; f16 and bf16 already in f32."""
+        (value,) = np.frombuffer(constant.data, to_numpy(constant.dtype)).tolist()
+        dtype = F32 if constant.dtype in (F16, BF16) else constant.dtype
+        return self.code.literal(value, dtype)
 
     def _operands(self, call: Call, shape: tuple[object, ...], view: View) -> list[Number | None]:
         """Return the operands of an elementwise call, broadcast to the place of its result."""

@@ -1,0 +1,189 @@
+"""When an operator can be computed in the same loops as others, by the shapes alone.
+
+The *form* of a group says what loops it has: over which shape, how many of the last axes are folded
+(a row), and whether something in it is transposed. In a group that folds, a value has the shape of
+the domain or that of a row's result, with or without the folded axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import TypeAlias, final
+
+from reference_vm.ir.nodes import Binding, Call, Var
+from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Reduce
+from reference_vm.loops.lower import NoLoops, row_axes_of
+from reference_vm.ops.definition import OpDef, Trait
+from reference_vm.types import TensorType, VirtualDevice
+
+Shape: TypeAlias = "tuple[Hashable, ...]"
+"""Dims, or one token that stands for an unknown shape."""
+
+
+class Kind(Enum):
+    """What an operator does to the loops around it."""
+
+    MAP = auto()
+    FOLD = auto()
+    ROWS = auto()
+    """Folds over the row, and yields every place of it: softmax."""
+
+    MOVE = auto()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The loops of a group."""
+
+    domain: Shape
+    rows: int = 0
+    moved: bool = False
+
+    def accepts(self, shape: Shape) -> bool:
+        """Whether a value of this shape has a place in the loops."""
+        return shape == self.domain or (self.rows > 0 and shape in (self.kept, self.dropped))
+
+    @property
+    def kept(self) -> Shape:
+        """The shape of a fold that keeps the folded axes, as ones."""
+        return (*self.dropped, *(1,) * self.rows)
+
+    @property
+    def dropped(self) -> Shape:
+        return self.domain[: len(self.domain) - self.rows]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator that may be fused."""
+
+    kind: Kind
+    operands: tuple[Var, ...]
+    shapes: tuple[Shape, ...]
+    """Of the operands."""
+
+    shape: Shape
+    rows: int
+    exact: bool
+    place: VirtualDevice | None
+    limit: int
+    """The most operators in a group on that device."""
+
+    def alone(self) -> Form:
+        """Return the form of a group of this operator only."""
+        if self.kind is Kind.FOLD:
+            return Form(self.shapes[0], self.rows)
+        return Form(self.shape, self.rows, self.kind is Kind.MOVE)
+
+    def joined(self, form: Form, group: Form, inside: Sequence[int], free: bool) -> Form | None:
+        """Return the form of a group with this operator and another group in it.
+
+        Args:
+            form: Of the group that the operator is in so far.
+            group: Of the group to be added.
+            inside: Which operands come from that group.
+            free: Whether that group may be computed at other places than its own: nothing else
+                reads it, and nothing in it is costly.
+        """
+        match self.kind:
+            case Kind.MAP:
+                return self._mapped(form, group, inside, free)
+            case Kind.MOVE:
+                whole = group.rows == 0 and free
+                return Form(self.shape, 0, True) if whole else None
+            case Kind.FOLD | Kind.ROWS:
+                fits = all(self.shapes[i] == group.domain for i in inside)
+                same = group.rows in (0, self.rows) and group.domain == form.domain
+                return form if fits and same and not group.moved else None
+
+    def _mapped(self, form: Form, group: Form, inside: Sequence[int], free: bool) -> Form | None:
+        if group.rows:
+            return self._mapped_to_rows(form, group, inside)
+        if form.accepts(group.domain) and not (group.moved and form.rows):
+            return replace(form, moved=form.moved or group.moved)
+        if free and is_sized(group.domain) and is_sized(self.shape) and not group.moved:
+            return form
+        return None
+
+    def _mapped_to_rows(self, form: Form, group: Form, inside: Sequence[int]) -> Form | None:
+        if form.rows:
+            fits = form == group
+        else:
+            fits = not form.moved and group.accepts(form.domain) and group.accepts(self.shape)
+        aligned = all(
+            self.shapes[i] in (group.domain, group.kept) or self.shape == group.dropped
+            for i in inside
+        )
+        return group if fits and aligned else None
+
+
+@final
+@dataclass
+class StepReader:
+    """Says what the operators of one function are, to fusion."""
+
+    _shapes: dict[Var, Shape] = field(default_factory=dict)
+
+    def step(self, binding: Binding, call: Call, op: OpDef, limit: int) -> Step | None:
+        """Return the step that a call is; ``None`` if it has no form that fuses."""
+        operands = tuple(a for a in call.args if isinstance(a, Var))
+        if not operands or not all(_is_ranked(v) for v in (*operands, binding.var)):
+            return None
+        shapes = tuple(map(self.shape, operands))
+        found = self._kind(binding, call, op.loops, shapes)
+        if found is None:
+            return None
+        kind, rows = found
+        exact, place = op.has(Trait.EXACT), binding.var.tensor.vdevice
+        return Step(kind, operands, shapes, self.shape(binding.var), rows, exact, place, limit)
+
+    def _kind(
+        self, binding: Binding, call: Call, rule: LoopRule | None, shapes: Sequence[Shape]
+    ) -> tuple[Kind, int] | None:
+        """Return what an operator does, and how many axes it folds."""
+        match rule:
+            case Elementwise():
+                self._inherit(binding.var, shapes)
+                return Kind.MAP, 0
+            case Move(kind="permute"):
+                return Kind.MOVE, 0
+            case None | Move():
+                return None
+        try:
+            rows = row_axes_of(call, len(shapes[0]), rule)
+        except NoLoops:
+            return None
+        if not is_sized(shapes[0]):
+            return None
+        return Kind.FOLD if isinstance(rule, Reduce) else Kind.ROWS, rows
+
+    def shape(self, var: Var) -> Shape:
+        """Return the dims of ``var``, or a token of its own if they are not known."""
+        if var not in self._shapes:
+            type_ = var.tensor
+            sized = type_.is_sized and type_.shape is not None
+            self._shapes[var] = tuple(type_.shape or ()) if sized else (_Token(),)
+        return self._shapes[var]
+
+    def _inherit(self, var: Var, shapes: Sequence[Shape]) -> None:
+        """An elementwise operator of one shape yields that shape, whatever it is."""
+        wide = {s for s in shapes if s != ()}
+        if not var.tensor.is_sized and len(wide) == 1:
+            self._shapes[var] = wide.pop()
+
+
+@final
+class _Token:
+    """Stands for an unknown shape; equal to itself only."""
+
+
+def is_sized(shape: Shape) -> bool:
+    return not any(isinstance(d, _Token) for d in shape)
+
+
+def _is_ranked(var: Var) -> bool:
+    return isinstance(var.type, TensorType) and var.type.shape is not None
