@@ -1,16 +1,36 @@
-"""From a module to a program that a session can run."""
+"""From a module to a program that a session can run.
+
+program = compile(module, device_map="host=cpu:0,accel=sim:0")
+print_module(program.module)         # what the compiler made of it, placed
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from pathlib import Path
+from typing import TypeAlias, Union, final
 
 from reference_vm.bytecode.executable import Executable
 from reference_vm.codegen.emit import emit
-from reference_vm.ir.nodes import Function, Module
+from reference_vm.devices.catalog import KINDS, describe
+from reference_vm.diagnostics import CompileError, Diagnostic, catalog
+from reference_vm.ir import verify
+from reference_vm.ir.nodes import Function, Module, Var
+from reference_vm.ir.rewrite import walk
+from reference_vm.linking import check_executor
 from reference_vm.ops.catalog import OPS
+from reference_vm.passes.bind_vdevices import BindVdevices
+from reference_vm.passes.context import Pass, PassContext, Policy
+from reference_vm.passes.infer_types import InferTypes
+from reference_vm.passes.insert_copies import InsertCopies
+from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.runtime.weights import WeightsFolder
-from reference_vm.types import DeviceMap
+from reference_vm.targets.catalog import target_for
+from reference_vm.types import DeviceMap, DeviceName, leaves
+
+Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]
+"""Which device each role is: ``"host=cpu:0,accel=sim:0"``, or a mapping."""
 
 
 @final
@@ -32,11 +52,131 @@ class Program:
     weights: WeightsFolder = field(default_factory=WeightsFolder)
 
 
-def assemble(module: Module, executor: str | None = None) -> Program:
+def compile(  # noqa: A001 - what it does; always called as a method of the package
+    module: Module,
+    device_map: Where = "",
+    *,
+    policy: str = "copy",
+    default: str | None = None,
+    nominal: Mapping[str, int] | None = None,
+    executor: str | None = None,
+    weights: Path | str | None = None,
+) -> Program:
+    """Return ``module`` compiled for the devices that its roles are bound to.
+
+    Args:
+        module: A program; it is verified first.
+        device_map: The device of each role; ``host`` is ``cpu:0`` unless it says otherwise.
+        policy: What to do with a value wanted on two devices: ``copy``, ``replicate``, ``error``.
+        default: The role or device for what nothing places; otherwise the first of the map.
+        nominal: Sizes of symbols, for weighing copies against each other.
+        executor: The target that makes kernels: ``numpy`` or ``numba``.
+        weights: The folder of the weights files that the module names.
+
+    Raises:
+        CompileError: The program is at fault, or an option is.
+    """
+    devices = read_device_map(device_map)
+    check_executor(executor)
+    _check_kinds(devices.devices)
+    verify.verify(module)
+    kinds = {"cpu", *(d.kind for d in devices.devices)}
+    ctx = PassContext(
+        OPS,
+        devices,
+        _policy(policy),
+        default,
+        dict(nominal or {}),
+        {kind: target_for(kind, executor).traits for kind in kinds},
+    )
+    for step in _pipeline():
+        module = step.run(module, ctx)
+    folder = None if weights is None else Path(weights)
+    return assemble(module, device_map=devices, executor=executor, weights=folder)
+
+
+def assemble(
+    module: Module,
+    *,
+    device_map: DeviceMap | None = None,
+    executor: str | None = None,
+    weights: Path | None = None,
+) -> Program:
     """Return the program of a module that is already placed.
 
     Raises:
-        CompileError: Something is left in it that a pass should have removed.
+        CompileError: Something is left in it that a pass should have removed, or a value lives on a
+            device that has no such elements.
     """
+    _check_dtypes(module)
     code = emit(module, OPS)
-    return Program(module, code.executable, code.primitives, executor=executor)
+    return Program(
+        module,
+        code.executable,
+        code.primitives,
+        device_map or DeviceMap(),
+        executor,
+        WeightsFolder(weights),
+    )
+
+
+def read_device_map(where: Where) -> DeviceMap:
+    """Return a device map from any of its forms.
+
+    Raises:
+        CompileError: It cannot be read.
+    """
+    if isinstance(where, DeviceMap):
+        return where
+    try:
+        if isinstance(where, str):
+            return DeviceMap.parse(where)
+        return DeviceMap.of({r.removeprefix("@"): _device(d) for r, d in where.items()})
+    except ValueError as error:
+        raise CompileError(catalog.bad_device_map(str(error))) from error
+
+
+def _device(device: str | DeviceName) -> DeviceName:
+    return device if isinstance(device, DeviceName) else DeviceName.parse(device)
+
+
+def _check_kinds(devices: Sequence[DeviceName]) -> None:
+    unknown = [describe(d) for d in devices if d.kind not in KINDS]
+    if unknown:
+        raise CompileError(*(catalog.device_unavailable(str(d.name), d.reason) for d in unknown))
+
+
+def _check_dtypes(module: Module) -> None:
+    """Raise `CompileError` for each variable whose elements its device does not have."""
+    missing: dict[DeviceName, frozenset[str]] = {}
+    found: list[Diagnostic] = []
+    for var in _variables(module):
+        for leaf in leaves(var.type) if var.type is not None else ():
+            device = leaf.vdevice.device if leaf.vdevice is not None else None
+            if device is None:
+                continue
+            if device not in missing:
+                missing[device] = describe(device).missing_dtypes
+            if leaf.dtype.name in missing[device]:
+                found.append(
+                    catalog.unsupported_dtype(str(device), leaf.dtype.name, var.name, var.span)
+                )
+    if found:
+        raise CompileError(*found)
+
+
+def _variables(module: Module) -> Iterator[Var]:
+    for function in module.functions:
+        yield from function.params
+        yield from (b.var for b in walk(function.body))
+
+
+def _policy(policy: str) -> Policy:
+    try:
+        return Policy(policy)
+    except ValueError as error:
+        raise CompileError(catalog.unknown_policy(policy, tuple(Policy))) from error
+
+
+def _pipeline() -> tuple[Pass, ...]:
+    return (BindVdevices(), InferTypes(), PlanDevices(), InsertCopies())

@@ -665,3 +665,20 @@ def value_on_two_devices(
         help="policy error makes no copies: write device_copy, or choose policy copy",
         notes=((f"%{name} is {there} on @{first} here", span),),
     )
+
+
+def inlining_too_large(function: str, limit: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="inlining-too-large",
+        message=f"@{function} has more than {limit:,} bindings once its calls are inlined",
+        span=span,
+        help="call the function fewer times, or make it smaller",
+    )
+
+
+def unknown_policy(name: str, known: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-policy",
+        message=f"found policy {name!r}, expected {', '.join(known)}",
+        help=_nearest(name, known, "leave it out to get copy"),
+    )

@@ -1,0 +1,225 @@
+"""The reference as a backend of `hettest`, like everybody else's.
+
+Every run is watched closely: memory is poisoned when its value dies, and what kernels read and
+computed is kept. Options of its own (`Options.extra`) turn that off, and reach the compiler:
+
+=================  ============================================================================
+``intermediates``  keep what kernels read and computed (default true)
+``checked``        poison dead memory (default true)
+``fuse``           fuse operators (default true)
+``executor``       ``numpy`` or ``numba``
+``place``          patterns of names, ``("layer.1/*=accel",)``
+``split``          ``halves``, ``alternate`` or ``random:SEED``
+``nominal``        sizes of symbols, for weighing copies
+=================  ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hettest.backend.protocol import (
+    Copy,
+    DeviceInfo,
+    Execution,
+    Memory,
+    Mode,
+    Observation,
+    Options,
+    Program,
+    Rejected,
+)
+from reference_vm import compiler
+from reference_vm.devices.api import DeviceApi, DeviceDescription, Tensor, nbytes_of
+from reference_vm.devices.catalog import KINDS, describe, open_device
+from reference_vm.devices.sim import VARIANTS
+from reference_vm.diagnostics import DiagnosticError
+from reference_vm.ir import verify
+from reference_vm.ir.nodes import Module
+from reference_vm.runtime.trace import Record, Trace
+from reference_vm.session import Session
+from reference_vm.text import parse
+from reference_vm.types import DeviceName
+from reference_vm.types.arrays import from_numpy
+from reference_vm.types.dtype import COMPUTED
+
+_INDICES: Final = 8
+"""Logical devices that are listed of `cpu` and `sim`; more can be opened."""
+
+CAPABILITIES: Final = frozenset(
+    {
+        *(f"device:{kind}" for kind in KINDS),
+        *(f"dtype:{dtype}" for dtype in COMPUTED),
+        "op:*",
+        "construct:if|tuple|function|weights",
+        "shape:symbolic|unknown-dim|unknown-rank|data-dependent",
+        "policy:copy|replicate|error",
+        "observe:placement|copies|bytes|memory|intermediates",
+        "input:hir",
+        "diagnostics:line|codes",
+    }
+)
+
+
+@final
+class Backend:
+    """Compiles and runs programs on the reference."""
+
+    name: Final = "reference_vm"
+    capabilities: Final = CAPABILITIES
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        return tuple(map(_info, _descriptions()))
+
+    def compile(
+        self, program: Program, device_map: Mapping[str, str], options: Options
+    ) -> Executable:
+        """Return ``program`` loaded on its devices.
+
+        Raises:
+            Rejected: The text or the program is at fault.
+        """
+        module = _module(program)
+        extra = dict(options.extra)
+        keep, checked = extra.pop("intermediates", True), extra.pop("checked", True)
+        try:
+            compiled = compiler.compile(
+                module, device_map, policy=options.policy, default=options.default, **extra
+            )
+            return Executable(Session(compiled, checked=checked), keep)
+        except DiagnosticError as error:
+            raise _rejected("compile", error) from error
+
+    def open(self, device: str) -> DeviceAccess:
+        """Return a device by itself."""
+        return DeviceAccess(open_device(DeviceName.parse(device)))
+
+    def close(self) -> None:
+        """Nothing stays open: a program's devices go with it."""
+
+
+def _module(program: Program) -> Module:
+    given = getattr(program, "__dict__", {}).get("module")
+    try:
+        module = given if isinstance(given, Module) else parse(program.text, program.id)
+    except DiagnosticError as error:
+        raise _rejected("parse", error) from error
+    try:
+        verify.verify(module)
+    except DiagnosticError as error:
+        raise _rejected("verify", error) from error
+    return module
+
+
+def _rejected(stage: str, error: DiagnosticError) -> Rejected:
+    first = error.diagnostics[0]
+    line = first.span.line if first.span is not None else None
+    return Rejected(stage, first.code, line, str(error))
+
+
+def _descriptions() -> Iterator[DeviceDescription]:
+    for index in range(_INDICES):
+        yield describe(DeviceName("cpu", index))
+    for variant in (None, *VARIANTS):
+        for index in range(_INDICES):
+            yield describe(DeviceName("sim", index, variant))
+    for kind in KINDS.values():
+        if kind.name not in ("cpu", "sim"):
+            yield from kind.discover()
+
+
+def _info(device: DeviceDescription) -> DeviceInfo:
+    name = device.name
+    return DeviceInfo(
+        str(name), name.kind, name.index, device.available, device.reason, device.memory_space
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Executable:
+    """A program in a session."""
+
+    session: Session
+    keep: bool
+
+    def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
+        """Run an entry.
+
+        Raises:
+            Rejected: An argument does not fit, or the run ended in a located error.
+        """
+        start = self.session.memory()
+        try:
+            results = self.session.run(entry, *args, keep=self.keep)
+        except DiagnosticError as error:
+            raise _rejected("run", error) from error
+        end = self.session.memory()
+        trace = self.session.trace
+        return Observation(
+            results=results,
+            executions=tuple(executions(trace)),
+            copies=tuple(copies(trace)),
+            memory={
+                name: Memory(start[name].current, after.current, after.peak)
+                for name, after in end.items()
+            },
+            intermediates=self.session.intermediates,
+        )
+
+
+def executions(trace: Trace) -> Iterator[Execution]:
+    """Yield what ran, from the records of kernels and of host operators."""
+    for record in trace:
+        if record.kind in ("kernel", "library", "shape"):
+            yield Execution(record.op, record.defines, record.device)
+
+
+def copies(trace: Trace) -> Iterator[Copy]:
+    """Yield the transfers of a run, from its records of copies."""
+    for record in trace:
+        if record.kind == "copy":
+            yield _copy(record)
+
+
+def _copy(record: Record) -> Copy:
+    assert record.source is not None
+    assert record.target is not None
+    cause = record.cause
+    return Copy(
+        record.source,
+        record.target,
+        cause.value if cause else None,
+        record.bytes,
+        cause.kind if cause else None,
+        cause.reader if cause else None,
+    )
+
+
+@final
+@dataclass(frozen=True)
+class DeviceAccess:
+    """One device by itself, for tests that use it by hand."""
+
+    device: DeviceApi
+
+    def put(self, array: Any) -> Tensor:
+        """Return memory of the device that holds a copy of ``array``."""
+        dtype = from_numpy(array.dtype)
+        nbytes = nbytes_of(dtype, array.shape)
+        tensor = Tensor(self.device.allocate(nbytes), 0, dtype, array.shape, nbytes)
+        self.device.upload(array, tensor)
+        return tensor
+
+    def get(self, buffer: Tensor) -> Any:
+        """Return a copy of the data in host memory."""
+        return self.device.download(buffer)
+
+    def synchronize(self) -> None:
+        self.device.synchronize()
+
+    @property
+    def xp(self) -> Any:
+        return self.device.xp
