@@ -38,7 +38,7 @@ def _where(xp: Namespace, condition: Array, x: Array, y: Array) -> Array:
         raise does_not_fit(error) from error
 
 
-def _clip(xp: Namespace, x: Array, low: Array | None, high: Array | None) -> Array:
+def _clip(xp: Namespace, x: Array, low: Array | None = None, high: Array | None = None) -> Array:
     if low is not None:
         x = xp.maximum(x, low)
     return x if high is None else xp.minimum(x, high)

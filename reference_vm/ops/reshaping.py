@@ -17,7 +17,6 @@ from reference_vm.ops.definition import (
     Array,
     Attr,
     Compute,
-    DataError,
     Namespace,
     OpCall,
     OpDef,
@@ -37,99 +36,94 @@ from reference_vm.ops.shapes import (
 )
 from reference_vm.types import UNKNOWN, Dim, Shape, TensorType, Unknown
 from reference_vm.types.dim import product
+from reference_vm.types.types import str_dim
 
 VIEW: Final = frozenset({Trait.VIEW, Trait.INJECTIVE, Trait.EXACT})
 
 
-def _infer_reshape(call: OpCall) -> TensorType:
-    x = tensor_of(call, 0)
-    target = integers(call, 1)
-    if target is None:
-        return TensorType(x.dtype, None)
-    dims = _copied(call, target, x.shape)
-    total = element_count(x.shape)
-    open_at = _open_place(call, dims)
-    if open_at is not None:
-        rest = product(d for i, d in enumerate(dims) if i != open_at)
-        return TensorType(x.dtype, _filled(call, dims, open_at, total, rest))
-    if is_different(total, product(dims)):
-        raise _wrong_count(call, x.shape, dims)
-    return TensorType(x.dtype, dims)
+def reshaped(shape: Shape | None, target: Shape, *, allow_zero: bool) -> Shape:
+    """Return ``target`` with what it leaves open worked out for a tensor of ``shape``.
+
+    A 0 copies the dim at its place, unless ``allow_zero`` says that it is a size, or it fits as a
+    size only (a symbolic size turned out 0). -1, or the only unknown dim, is what the number of
+    elements leaves for it; that works beside copied dims that are 0, too.
+
+    Raises:
+        ValueError: The target certainly does not have as many elements.
+    """
+    zeros = frozenset(i for i, dim in enumerate(target) if dim == 0)
+    if allow_zero or not zeros:
+        return _resolved(shape, target, frozenset())
+    try:
+        return _resolved(shape, target, zeros)
+    except ValueError as error:
+        try:
+            return _resolved(shape, target, frozenset())
+        except ValueError:
+            raise error from None
 
 
-def _copied(call: OpCall, target: Shape, shape: Shape | None) -> Shape:
-    """Return ``target`` with each 0 replaced by the operand's dim there, unless ``allow_zero``."""
-    if call.attrs["allow_zero"]:
-        return target
-    dims: list[Dim] = []
-    for index, dim in enumerate(target):
-        if dim != 0:
-            dims.append(dim)
-        elif shape is None:
-            dims.append(UNKNOWN)
-        elif index < len(shape):
-            dims.append(shape[index])
-        else:
-            raise call.error(
-                "shape-mismatch",
-                f"the target's dim {index} is 0, which copies it, but x has rank {len(shape)}",
-                "allow_zero = true makes 0 a size",
-            )
-    return tuple(dims)
+def _resolved(shape: Shape | None, target: Shape, copied: frozenset[int]) -> Shape:
+    if shape is not None and max(copied, default=-1) >= len(shape):
+        raise ValueError(f"{str_shape(target)} copies a dim that {str_shape(shape)} lacks")
+    dims = tuple(_source(shape, i) if i in copied else d for i, d in enumerate(target))
+    place = _open_place(dims)
+    if place is None:
+        if is_different(element_count(shape), product(dims)):
+            raise _wrong_count(shape, dims)
+        return dims
+    total = element_count(None if shape is None else _without(shape, copied))
+    rest = product(d for i, d in enumerate(dims) if i != place and i not in copied)
+    leaves_rest = isinstance(rest, int) and isinstance(total, int) and rest and total % rest
+    if leaves_rest or (rest == 0 and dims[place] == -1):
+        raise _wrong_count(shape, dims)
+    return (*dims[:place], quotient(total, rest), *dims[place + 1 :])
 
 
-def _open_place(call: OpCall, dims: Shape) -> int | None:
+def _without(dims: Shape, axes: frozenset[int]) -> Shape:
+    return tuple(dim for i, dim in enumerate(dims) if i not in axes)
+
+
+def _source(shape: Shape | None, axis: int) -> Dim:
+    return UNKNOWN if shape is None else shape[axis]
+
+
+def _open_place(dims: Shape) -> int | None:
     """Return the place that the number of elements decides: of -1, or the only unknown dim."""
     negative = [i for i, d in enumerate(dims) if isinstance(d, int) and d < 0]
     if len(negative) > 1 or any(dims[i] != -1 for i in negative):
-        raise call.error(
-            "shape-mismatch",
-            f"the target is {str_shape(dims)}",
-            "one dim may be -1, which the number of elements decides; no other is negative",
-        )
+        raise ValueError(f"{str_shape(dims)} has negative sizes beside one -1")
     if negative:
         return negative[0]
     unknown = [i for i, d in enumerate(dims) if isinstance(d, Unknown)]
     return unknown[0] if len(unknown) == 1 else None
 
 
-def _filled(call: OpCall, dims: Shape, place: int, total: Dim, rest: Dim) -> Shape:
-    leaves_rest = isinstance(rest, int) and isinstance(total, int) and rest and total % rest
-    if leaves_rest or (rest == 0 and dims[place] == -1):
-        raise _wrong_count(call, call.tensor(0).shape, dims)
-    return (*dims[:place], quotient(total, rest), *dims[place + 1 :])
+def _wrong_count(shape: Shape | None, target: Shape) -> ValueError:
+    counts = f"{str_shape(shape)} has {str_dim(element_count(shape))} elements"
+    return ValueError(f"{counts}, which do not fill {str_shape(target)}")
 
 
-def _wrong_count(call: OpCall, shape: Shape | None, target: Shape) -> Exception:
-    counts = f"{str_shape(shape)} has {element_count(shape)} elements"
-    return call.error("shape-mismatch", f"{counts}, which do not fill {str_shape(target)}")
-
-
-def reshape_target(
-    shape: Sequence[int], target: Sequence[Any], *, allow_zero: bool
-) -> tuple[int, ...]:
-    """Return ``target`` with its zeros and its -1 worked out for a tensor of ``shape``.
-
-    Raises:
-        DataError: It does not have as many elements.
-    """
-    sizes = [int(v) for v in target]
-    if not allow_zero:
-        if any(size == 0 and i >= len(shape) for i, size in enumerate(sizes)):
-            raise DataError("shape-mismatch", f"{sizes} copies a dim that {list(shape)} lacks")
-        sizes = [shape[i] if size == 0 else size for i, size in enumerate(sizes)]
-    total, rest = math.prod(shape), 1
-    for size in sizes:
-        rest *= size if size != -1 else 1
-    if -1 in sizes and rest:
-        sizes[sizes.index(-1)] = total // rest
-    if min(sizes, default=0) < 0 or math.prod(sizes) != total:
-        raise DataError("shape-mismatch", f"{total} elements do not fill the shape {sizes}")
-    return tuple(sizes)
+def _infer_reshape(call: OpCall) -> TensorType:
+    x, target = tensor_of(call, 0), integers(call, 1)
+    if target is None:
+        return TensorType(x.dtype, None)
+    try:
+        shape = reshaped(x.shape, target, allow_zero=call.attrs["allow_zero"])
+    except ValueError as error:
+        help_ = "0 copies a dim of x, and one -1 is whatever is left"
+        raise call.error("shape-mismatch", str(error), help_) from error
+    return TensorType(x.dtype, shape)
 
 
 def _reshape(xp: Namespace, x: Array, shape: Sequence[Any], *, allow_zero: bool) -> Array:
-    return xp.reshape(x, reshape_target(x.shape, shape, allow_zero=allow_zero))
+    target = tuple(int(size) for size in shape)
+    if min(target, default=1) > 0 and math.prod(target) == x.size:
+        return xp.reshape(x, target)
+    try:
+        return xp.reshape(x, reshaped(x.shape, target, allow_zero=allow_zero))
+    except ValueError as error:
+        raise does_not_fit(error) from error
 
 
 def _infer_flatten(call: OpCall) -> TensorType:
