@@ -122,8 +122,8 @@ def correlate(xp: Namespace, x: Array, w: Array, windows: Windows, group: int) -
             f"{x.shape[1]} channels do not fit weights of shape {w.shape} in {group} groups",
         )
     outputs = run_outputs(windows, x.shape[2:])
-    result = xp.empty((x.shape[0], group, w.shape[0] // group, *outputs), dtype=x.dtype)
-    if result.size:
+    result = xp.zeros((x.shape[0], group, w.shape[0] // group, *outputs), dtype=x.dtype)
+    if result.size and w.size:
         view = window_view(xp, padded(xp, x, windows, 0), windows, outputs)
         _fill(xp, result, view, w.reshape(group, w.shape[0] // group, -1))
     return result.reshape(x.shape[0], w.shape[0], *outputs)

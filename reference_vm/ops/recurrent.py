@@ -142,7 +142,7 @@ def _time_major(
     last = []
     for index, cell in enumerate(cells):
         flat = xp.matmul(x.reshape(steps * batch, features), w[index].T) + bias[index]
-        gates = flat.reshape(steps, batch, -1)
+        gates = flat.reshape(steps, batch, flat.shape[1])
         state = tuple(zeros if s is None else s[index] for s in initial)
         order = range(steps)[:: -1 if direction == "reverse" or index else 1]
         last.append(_scan(xp, cell, gates, state, order, active, every[:, index]))

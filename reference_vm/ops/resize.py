@@ -60,7 +60,7 @@ def _targets(
         if not all(number > 0 for number in numbers):
             raise DataError("attribute-value", f"scales are {numbers}, expected positive numbers")
         factors = [Fraction(number) for number in numbers]
-        outputs = [resize_shape.scaled(n, s) for n, s in zip(sizes, numbers, strict=True)]
+        outputs = [resize_shape.scaled(n, s) for n, s in zip(sizes, factors, strict=True)]
     return [Axis(n, m, s) for n, m, s in zip(sizes, outputs, factors, strict=True)]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
-
-import numpy as np
 
 from reference_vm.ops.checks import integers as known_integers
 from reference_vm.ops.checks import known_or_unknown, tensor_of
@@ -15,9 +14,9 @@ from reference_vm.types import UNKNOWN, Dim, Shape, TensorType, Type
 from reference_vm.types.dtype import COMPUTED, F32, FLOATS
 
 
-def scaled(size: int, scale: float) -> int:
-    """Return an axis's size after scaling: the product in f32, rounded down, as ONNX infers it."""
-    return int(np.floor(np.float32(size) * np.float32(scale)))
+def scaled(size: int, scale: Fraction) -> int:
+    """Return an axis's size after scaling: the exact product, rounded down, as ONNX infers it."""
+    return math.floor(size * scale)
 
 
 def from_sizes(

@@ -207,3 +207,9 @@ def test_conv_integer_without_zero_points() -> None:
     np.testing.assert_array_equal(found, [[[[8, 12], [20, 24]]]])
     (expected,) = by_evaluator("ConvInteger", [x, np.ones((1, 1, 2, 2), np.uint8)])
     np.testing.assert_array_equal(found, expected)
+
+
+def test_conv_of_no_channels_is_zero() -> None:
+    found = compute(CONV, np.zeros((1, 0, 4, 5), np.float32), np.zeros((2, 0, 2, 2), np.float32))
+
+    np.testing.assert_array_equal(found, np.zeros((1, 2, 3, 4)))
