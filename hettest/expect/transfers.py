@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -64,18 +64,10 @@ def defined(situation: Situation) -> Transfers | None:
         return None
 
 
-def clause(
-    name: str,
-    found: Tally,
-    number: Limits,
-    size: Limits,
-    copies: Sequence[Copy],
-    line: int | None,
-) -> Clause:
+def clause(name: str, found: Tally, number: Limits, size: Limits, line: int | None) -> Clause:
     """Return whether what was counted is within the limits."""
     if not number.admits(found.number):
-        detail = f"found {found.number}, expected {number}:\n{listing(copies)}"
-        return Clause(name, Status.FAILED, detail, line)
+        return Clause(name, Status.FAILED, f"found {found.number}, expected {number}", line)
     if not size:
         return Clause(name, Status.PROVEN, f"found {found.number}, expected {number}", line)
     if found.bytes is None:
@@ -83,7 +75,7 @@ def clause(
         return Clause(name, Status.UNPROVEN, detail, line, "observe:bytes")
     detail = f"found {found.number} with {found.bytes} bytes, expected {number} with {size} bytes"
     if not size.admits(found.bytes):
-        return Clause(name, Status.FAILED, f"{detail}:\n{listing(copies)}", line)
+        return Clause(name, Status.FAILED, detail, line)
     return Clause(name, Status.PROVEN, detail, line)
 
 

@@ -1,0 +1,252 @@
+"""The promises of the corpus, and what breaks them.
+
+Every file keeps the schema; its program parses unless it is meant to be refused; its exact numbers
+follow from the definition; its summary states a fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from hettest.case.counts import Transfers, transfers
+from hettest.case.expansion import DEVICE_COUNTS, Item, expand, roles_of
+from hettest.case.explicit import NotExplicit
+from hettest.case.loader import load
+from hettest.case.model import ORACLE, Case, Counts, Limits, Run, Tensor, Written
+from hettest.case.walk import bindings, name_of
+from hettest.errors import CaseError, Problem
+from hettest.language import (
+    DiagnosticError,
+    Module,
+    Poly,
+    TensorType,
+    TupleType,
+    Type,
+    parse,
+)
+
+MOST_ITEMS = 12
+"""Items that one file may give on two devices."""
+
+PAIR = ("cpu:0", "sim:0")
+_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
+_AREAS = ("op", "dtype", "construct", "shape", "policy", "device", "observe", "diagnostics", "mode")
+
+
+def problems_in(files: Iterable[Path], root: Path) -> Iterator[Problem]:
+    """Yield every problem of the case files, file by file; ids are paths under ``root``."""
+    for path in files:
+        try:
+            cases = load(path, root)
+        except CaseError as error:
+            yield from error.problems
+            continue
+        yield from _file_problems(path, cases)
+
+
+def _file_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
+    case = cases[0]
+    yield from _id_problems(case)
+    yield from _summary_problems(case)
+    yield from _word_problems(case)
+    items = sum(len(expand(c, PAIR)) for c in cases)
+    if items > MOST_ITEMS:
+        message = f"gives {items} items on {', '.join(PAIR)}; at most {MOST_ITEMS} are allowed"
+        yield Problem(str(path), None, "", message)
+    seen: set[str] = set()
+    for one in cases:
+        for problem in _Checker(one).problems():
+            if str(problem) not in seen:
+                seen.add(str(problem))
+                yield problem
+
+
+def _id_problems(case: Case) -> Iterator[Problem]:
+    if not _ID.fullmatch(case.id):
+        message = f"the id {case.id} is not area/name in snake_case"
+        yield Problem(str(case.path), None, "", message)
+
+
+def _summary_problems(case: Case) -> Iterator[Problem]:
+    summary = case.summary
+    wrong = None
+    if re.search(r"\b(should|must|shall|will)\b", summary):
+        word = re.search(r"\b(should|must|shall|will)\b", summary)
+        wrong = f"says '{word[0] if word else ''}'; state what holds, in the present tense"
+    elif summary.endswith("."):
+        wrong = "ends in a full stop; it is a phrase"
+    elif summary[0].isupper() and not summary.split()[0].isupper():
+        wrong = "begins with a capital; it is a phrase"
+    elif re.search(r"#\d+|\bissue\b", summary):
+        wrong = "names an issue; that belongs in origin"
+    if wrong is not None:
+        yield Problem(str(case.path), None, "summary", wrong)
+
+
+def _word_problems(case: Case) -> Iterator[Problem]:
+    for word in case.requires:
+        if word not in DEVICE_COUNTS and word.partition(":")[0] not in _AREAS:
+            message = (
+                f"{word} is no word; known are {', '.join(sorted(DEVICE_COUNTS))} and {_AREAS}"
+            )
+            yield Problem(str(case.path), None, "requires", message)
+
+
+@final
+@dataclass(frozen=True)
+class _Checker:
+    case: Case
+
+    def _problem(self, where: str, message: str, line: int | None = None) -> Problem:
+        return Problem(str(self.case.path), line, where, message)
+
+    def problems(self) -> Iterator[Problem]:
+        case = self.case
+        try:
+            module = parse(case.program, case.id)
+        except DiagnosticError as error:
+            yield from self._malformed(error)
+            return
+        if case.refused:
+            return
+        yield from self._names(module)
+        for run in case.runs:
+            yield from self._run(run, module)
+        yield from self._numbers(module)
+
+    def _malformed(self, error: DiagnosticError) -> Iterator[Problem]:
+        found = error.diagnostics[0]
+        line = None if found.span is None else self.case.file_line(found.span.line)
+        codes = {marker.code for marker in self.case.markers}
+        if not self.case.refused:
+            yield self._problem("program", f"{found.message} [{found.code}]", line)
+        elif found.code not in codes:
+            message = f"is refused with {found.code}, expected {' or '.join(sorted(codes))}"
+            yield self._problem("program", message, line)
+
+    def _names(self, module: Module) -> Iterator[Problem]:
+        roles = {vdevice.role for vdevice in module.vdevices}
+        if set(roles_of(self.case.program)) != {v.role for v in module.vdevices if not v.device}:
+            yield self._problem("program", "the roles cannot be read off the text")
+        variables = {name_of(f, b.var): b for f in module.functions for b in bindings(f)}
+        line = self.case.expect.placement_line
+        for key, role in self.case.expect.placement.items():
+            function, slash, name = key.rpartition("/")
+            binding = variables.get(f"{function if slash else 'main'}/%{name}")
+            where = f"expect.placement.{key}"
+            if binding is None:
+                yield self._problem(where, f"the program binds no %{name}", line)
+            elif binding.request is None:
+                message = "is not requested in the program; only requested operators may be listed"
+                yield self._problem(where, message, line)
+            if role not in roles:
+                yield self._problem(where, f"@{role} is no role of the program", line)
+        for role in (*self.case.unbound, *((self.case.default,) if self.case.default else ())):
+            if role not in roles:
+                yield self._problem("", f"@{role} is no role of the program")
+
+    def _run(self, run: Run, module: Module) -> Iterator[Problem]:
+        where = f"run {run.name}"
+        function = module.by_name.get(run.entry)
+        if function is None:
+            yield self._problem(where, f"the program has no function @{run.entry}", run.line)
+            return
+        wanted = {param.name: param.type for param in function.params}
+        for name in sorted(set(wanted) ^ set(run.args)):
+            known = "has no parameter" if name in run.args else "needs an argument"
+            yield self._problem(where, f"@{run.entry} {known} {name}", run.line)
+        for name, written in run.args.items():
+            if name in wanted and (wrong := _mismatch(written, wanted[name])):
+                yield self._problem(f"{where}.args.{name}", wrong, run.line)
+        if isinstance(run.result, Tensor | tuple) and (
+            wrong := _mismatch(run.result, function.result)
+        ):
+            yield self._problem(f"{where}.result", wrong, run.line)
+        if run.result == ORACLE and self.case.expect.values.ulps is not None:
+            message = "a looser bound needs a literal result"
+            yield self._problem("expect.values", message, run.line)
+
+    def _numbers(self, module: Module) -> Iterator[Problem]:
+        items = [i for i in expand(self.case, _named(self.case)) if i.is_straight and i.run]
+        for item in items:
+            for name, counts in (
+                ("copies", item.case.expect.copies),
+                ("moved", item.case.expect.moved),
+            ):
+                if counts is not None:
+                    yield from self._counted(item, module, name, counts)
+
+    def _counted(self, item: Item, module: Module, name: str, counts: Counts) -> Iterator[Problem]:
+        number = counts.number.get(item.policy, Limits())
+        size = counts.bytes.get(item.policy, Limits())
+        exact = number.exact is not None or size.exact is not None
+        where = f"expect.{name}"
+        try:
+            found = _transfers(item, module)
+        except NotExplicit as error:
+            if exact:
+                message = f"an exact number needs a fully explicit program: {error}"
+                yield self._problem(where, message, counts.line)
+            return
+        of_number, of_size = _of(found, name)
+        for limits, right, what in ((number, of_number, ""), (size, of_size, " bytes")):
+            if not limits.admits(right):
+                message = f"says {limits}{what} under {item.policy}; the definition gives {right}"
+                yield self._problem(where, message, counts.line)
+
+
+def _of(found: Transfers, name: str) -> tuple[int, int]:
+    if name == "copies":
+        return found.copies, found.copied_bytes
+    return found.moved, found.moved_bytes
+
+
+def _named(case: Case) -> tuple[str, ...]:
+    """Return devices enough for each role to have its own."""
+    roles = max(2, len(roles_of(case.program)))
+    return ("cpu:0", *(f"sim:{i}" for i in range(roles - 1)))
+
+
+def _transfers(item: Item, module: Module) -> Transfers:
+    assert item.run is not None
+    function = module.by_name[item.run.entry]
+    sizes: dict[str, int] = {}
+    for param in function.params:
+        _read_sizes(param.type, item.run.args[param.name], sizes)
+    return transfers(module, item.run.entry, item.binding, item.default, item.policy, sizes)
+
+
+def _read_sizes(type_: Type | None, written: Written, sizes: dict[str, int]) -> None:
+    if isinstance(type_, TupleType) and isinstance(written, tuple):
+        for inner, item in zip(type_.items, written, strict=False):
+            _read_sizes(inner, item, sizes)
+    elif isinstance(type_, TensorType) and isinstance(written, Tensor):
+        for dim, size in zip(type_.shape or (), written.shape, strict=False):
+            if isinstance(dim, Poly):
+                sizes.setdefault(str(dim), size)
+
+
+def _mismatch(written: Written, type_: Type | None) -> str | None:
+    """Return how a written value differs from its type: dtype, rank and static dims."""
+    match written, type_:
+        case tuple(), TupleType(items=items):
+            if len(written) != len(items):
+                return f"found {len(written)} items, expected {len(items)}"
+            found = (_mismatch(w, t) for w, t in zip(written, items, strict=True))
+            return next(filter(None, found), None)
+        case Tensor(), TensorType(dtype=dtype, shape=shape):
+            if written.dtype != dtype.name:
+                return f"found {written.dtype}, expected {dtype}"
+            if shape is None:
+                return None
+            static = [d if isinstance(d, int) else None for d in shape]
+            fits = len(static) == len(written.shape) and all(
+                d in (None, s) for d, s in zip(static, written.shape, strict=True)
+            )
+            return None if fits else f"found shape {list(written.shape)}, expected {type_}"
+        case _:
+            return None

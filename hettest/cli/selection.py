@@ -1,0 +1,49 @@
+"""What the commands share that choose conformance items: their options, and the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from hettest.corpus import Selection, cases, corpus_root, select
+from hettest.devicemap import parse_binding
+from hettest.errors import UsageError
+
+PATTERNS: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CASE]...", help="ids of cases, items or folders, or patterns"),
+]
+DEVICES: TypeAlias = Annotated[str, typer.Option("--devices", help="devices, the host first")]
+MAP: TypeAlias = Annotated[
+    str | None, typer.Option("--device-map", help="which device each role is: accel=sim:0")
+]
+LEVEL: TypeAlias = Annotated[
+    int | None, typer.Option("--level", min=0, max=6, help="the highest level")
+]
+DIR: TypeAlias = Annotated[
+    Path | None, typer.Option("--cases", help="a folder of cases of one's own")
+]
+
+
+def selected(
+    devices: Sequence[str],
+    patterns: Sequence[str] | None,
+    device_map: str | None,
+    level: int | None,
+    folder: Path | None,
+) -> Selection:
+    """Return the items that the options choose.
+
+    Raises:
+        UsageError: A pattern chooses nothing.
+        CaseError: A case file is malformed.
+    """
+    binding = None if device_map is None else parse_binding(device_map)
+    root = corpus_root() if folder is None else folder
+    found = select(cases(root), devices, binding=binding, level=level, patterns=patterns or ())
+    if patterns and not found.items:
+        raise UsageError(f"no item matches {' or '.join(patterns)} with these devices")
+    return found
