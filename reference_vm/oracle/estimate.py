@@ -6,6 +6,7 @@ own precision. Integers, bools and moved data are exact, and then ``error`` is `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, final
@@ -148,11 +149,10 @@ class Rounding:
         typical_own = noise() if noise is not None else own
         typical = np.where(np.isfinite(value), typical_own + rounding, 0.0)
         self.noise[place] = np.nan_to_num(typical, nan=0.0, posinf=0.0).astype(np.float32)
-        error = own + rounding
-        if propagated is not None:
-            error = error + propagated()
-        error = np.where(np.isnan(error), np.inf, error)
-        near = (magnitude + error >= _LARGEST[dtype.name]) & (magnitude - error < _top(dtype))
+        before = own if propagated is None else own + propagated()
+        before = np.where(np.isnan(before), np.inf, before)
+        error = before + rounding
+        near = (magnitude + before >= _top(dtype)) & (magnitude - before < _top(dtype))
         value = _overflow(value, dtype)
         error = np.where(np.isfinite(value), error, 0.0)
         error = np.where(near & ~np.isnan(value), np.inf, error)
@@ -160,8 +160,15 @@ class Rounding:
 
 
 def _top(dtype: DType) -> float:
-    """Return where rounding to nearest turns a number into infinity, as nearly as floats go."""
-    return _LARGEST[dtype.name] * (1.0 + dtype.unit_roundoff)
+    """Return from where on rounding to nearest gives infinity: the greatest number and half a step.
+
+    For f64 that lies between its numbers, so the greatest number stands for it.
+    """
+    largest = _LARGEST[dtype.name]
+    if dtype == F64:
+        return largest
+    power = math.frexp(largest)[1]
+    return math.ldexp(2.0 - 2.0**-dtype.significand, power - 1)
 
 
 def _overflow(value: Wide, dtype: DType) -> Wide:

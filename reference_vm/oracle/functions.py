@@ -225,7 +225,7 @@ def _hard_swish(x: Wide, _: Attrs) -> Wide:
 
 def _shrink(x: Wide, a: Attrs) -> Wide:
     low, high = x + a["bias"], x - a["bias"]
-    return np.where(x < -a["lambd"], low, np.where(x > a["lambd"], high, 0 * x))
+    return np.where(x < -a["lambd"], low, np.where(x > a["lambd"], high, 0.0))
 
 
 def _prelu(call: Operands) -> Estimate:
@@ -244,6 +244,11 @@ def _size(x: Wide, _: Wide) -> Wide:
 
 def _one(x: Wide, _: Wide) -> Wide:
     return np.ones(x.shape)
+
+
+def _two(x: Wide, value: Wide) -> Wide:
+    """Return what ``exp(x) - 1`` may lose by cancelling, against the value's own size."""
+    return np.asarray(2.0 + np.abs(value))
 
 
 def _plain(function: Callable[[Wide], Wide]) -> Curve:
@@ -272,13 +277,13 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         "mish": smooth(
             lambda x, a: x * np.tanh(_softplus(x, a)), ulps=8, steepness=1.1, absolute=_size
         ),
-        "elu": smooth(_elu, ulps=4, absolute=_size),
-        "selu": smooth(_selu, ulps=4, absolute=lambda x, _: 2 * np.minimum(np.abs(x), 2)),
-        "celu": smooth(_celu, ulps=4, absolute=_size),
+        "elu": smooth(_elu, ulps=4, absolute=_two),
+        "selu": smooth(_selu, ulps=4, absolute=lambda x, r: 2 * _two(x, r)),
+        "celu": smooth(_celu, ulps=4, absolute=_two),
         "leaky_relu": smooth(_leaky, ulps=1),
         "hard_sigmoid": smooth(_hard_sigmoid, ulps=2, absolute=_one),
         "hard_swish": smooth(_hard_swish, ulps=3, steepness=1.5, absolute=_size),
-        "thresholded_relu": _exact(lambda x, a: np.where(x > a["alpha"], x, 0 * x)),
+        "thresholded_relu": _exact(lambda x, a: np.where(x > a["alpha"], x, 0.0)),
         "shrink": smooth(_shrink, ulps=1),
         "prelu": _prelu,
         "relu": _exact(lambda x, _: np.maximum(x, 0)),
