@@ -294,6 +294,15 @@ def element_count(found: int, shape: Sequence[int], expected: int, span: Span | 
     )
 
 
+def constant_too_large(found: int, limit: int, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="constant-too-large",
+        message=f"found a constant of {found} bytes; those of a module take {limit} at most",
+        span=span,
+        help="make it at run time, full(%shape, value = 0.0), or read it from a weights file",
+    )
+
+
 def invalid_hex(message: str, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="invalid-hex",

@@ -15,8 +15,8 @@ from reference_vm.types.dtype import F64
 from reference_vm.types.elements import Element, encode
 
 _SCALARS: Final = frozenset({"-", "INT", "FLOAT", "inf", "nan", "true", "false"})
-_LARGEST: Final = 1 << 40
-"""How many elements ``splat`` may stand for before it is surely a mistake."""
+MAX_SPLAT: Final = 1 << 29
+"""How many bytes all the ``splat`` constants of a text may stand for."""
 
 
 def parse_constant(c: Cursor) -> Constant | Weight:
@@ -75,8 +75,9 @@ def _payload(c: Cursor, dtype: DType, shape: tuple[int, ...]) -> bytes:
 def _splat(c: Cursor, dtype: DType, count: int) -> bytes:
     first = c.at
     element = encode(dtype, [_scalar(c, dtype)])
-    if count > _LARGEST:
-        c.note(catalog.number_too_large(str(count), c.since(first)))
+    c.splatted += len(element) * count
+    if c.splatted > MAX_SPLAT:
+        c.note(catalog.constant_too_large(len(element) * count, MAX_SPLAT, c.since(first)))
         return b""
     return element * count
 

@@ -29,6 +29,8 @@ class Cursor:
     roles: Mapping[str, VirtualDevice] = field(default_factory=dict)
     found: list[Diagnostic] = field(default_factory=list)
     at: int = 0
+    splatted: int = 0
+    """How many bytes the ``splat`` constants so far stand for."""
 
     @classmethod
     def over(cls, source: Source) -> Cursor:

@@ -13,12 +13,12 @@ from reference_vm.types import (
     AdtType,
     Dim,
     FunctionType,
-    Poly,
     Shape,
     ShapeType,
     TensorType,
     TupleType,
     Type,
+    Unknown,
 )
 from reference_vm.types.dim import FUNCTIONS, add, apply, multiply, subtract, symbol
 
@@ -27,9 +27,6 @@ MAX_TYPE_DEPTH: Final = 100
 
 MAX_DIM_DEPTH: Final = 32
 """How deep parentheses and functions may nest in a dim."""
-
-MAX_DIM_TERMS: Final = 64
-"""How many terms the canonical form of a dim may have, and factors a term."""
 
 TYPE: Final = "a type such as f32[n, 4]"
 
@@ -131,7 +128,8 @@ def _sum(c: Cursor, depth: int) -> Dim:
     dim = _product(c, depth)
     while c.kind in ("+", "-"):
         combine = add if c.take(c.kind) == "+" else subtract
-        dim = _bounded(c, combine(dim, _product(c, depth)), first)
+        right = _product(c, depth)
+        dim = _checked(c, combine(dim, right), (dim, right), first)
     return dim
 
 
@@ -139,11 +137,8 @@ def _product(c: Cursor, depth: int) -> Dim:
     first = c.at
     dim = _factor(c, depth)
     while c.accept("*"):
-        factor = _factor(c, depth)
-        if _terms(dim) * _terms(factor) > MAX_DIM_TERMS:
-            c.note(catalog.invalid_dim(f"a dim has over {MAX_DIM_TERMS} terms", c.since(first)))
-            dim = UNKNOWN
-        dim = _bounded(c, multiply(dim, factor), first)
+        right = _factor(c, depth)
+        dim = _checked(c, multiply(dim, right), (dim, right), first)
     return dim
 
 
@@ -152,7 +147,7 @@ def _factor(c: Cursor, depth: int) -> Dim:
     while c.accept("-"):
         negative = not negative
     dim = _atom(c, depth)
-    return _bounded(c, multiply(-1, dim), first) if negative else dim
+    return multiply(-1, dim) if negative else dim
 
 
 def _atom(c: Cursor, depth: int) -> Dim:
@@ -187,26 +182,17 @@ def _applied(c: Cursor, function: str, depth: int) -> Dim:
     if right == 0 and function not in ("min", "max"):
         c.note(catalog.invalid_dim(f"{function} by 0", c.since(first)))
         return UNKNOWN
-    return _bounded(c, apply(function, left, right), first)
+    return _checked(c, apply(function, left, right), (left, right), first)
 
 
-def _terms(dim: Dim) -> int:
-    return len(dim.terms) if isinstance(dim, Poly) else 1
-
-
-def _bounded(c: Cursor, dim: Dim, first: int) -> Dim:
-    """Return ``dim``; one that is too large to work with is noted and becomes unknown."""
-    if isinstance(dim, int):
-        if abs(dim) < 1 << 64:
-            return dim
-        reason = "a dim is 2^64 or more"
-    elif not isinstance(dim, Poly):
+def _checked(c: Cursor, dim: Dim, made_of: tuple[Dim, Dim], first: int) -> Dim:
+    """Return ``dim``; one that is too large to work with is noted and unknown."""
+    if isinstance(dim, Unknown):
+        if UNKNOWN not in made_of:
+            c.note(catalog.invalid_dim("a dim has too many terms", c.since(first)))
         return dim
-    elif any(abs(factor) >= 1 << 64 for _, factor in dim.terms):
-        reason = "a factor in a dim is 2^64 or more"
-    elif len(dim.terms) > MAX_DIM_TERMS or len(dim.terms[0][0]) > MAX_DIM_TERMS:
-        reason = f"a dim has over {MAX_DIM_TERMS} terms or factors"
-    else:
+    factors = [dim] if isinstance(dim, int) else [factor for _, factor in dim.terms]
+    if max(map(abs, factors)) < 1 << 64:
         return dim
-    c.note(catalog.invalid_dim(reason, c.since(first)))
+    c.note(catalog.invalid_dim("a number in a dim is 2^64 or more", c.since(first)))
     return UNKNOWN

@@ -121,7 +121,7 @@ def float_of(dtype: DType, bits: int) -> float:
     if magnitude == layout.infinity:
         return sign * math.inf
     if magnitude > layout.largest:
-        return math.nan
+        return math.copysign(math.nan, sign)
     exponent, fraction = divmod(magnitude, 1 << layout.mantissa)
     if exponent:
         fraction += 1 << layout.mantissa
