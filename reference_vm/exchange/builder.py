@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference_vm.diagnostics import CompileError
-from reference_vm.exchange.refusals import located
+from reference_vm.exchange.refusals import invalid, located
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -42,11 +42,15 @@ from reference_vm.types import (
     TensorType,
     TupleType,
     Type,
+    leaves,
 )
 from reference_vm.types.arrays import from_numpy, to_numpy
 
 CONTENT_LIMIT = 64
 """Integer tensors up to this many elements have their elements known while building."""
+
+DIM_LIMIT = 1 << 48
+"""No dim is greater."""
 
 
 @final
@@ -106,7 +110,14 @@ class Builder:
             typed = infer_call(operator(self.ops, op), types, Attrs(attrs), known)
         except CompileError as error:
             raise located(error, self.where) from error
+        self._check_size(typed.type)
         return self._bind(op, Call(op, args, typed.attrs), typed.type, typed.content)
+
+    def _check_size(self, type_: Type) -> None:
+        """Refuse what no machine could hold, before numbers grow without bound."""
+        for tensor in leaves(type_):
+            if any(isinstance(d, int) and d > DIM_LIMIT for d in tensor.shape or ()):
+                raise invalid(self.where, f"the result would have a dim above {DIM_LIMIT}")
 
     def results(self, op: str, *args: Operand, **attrs: AttrValue) -> tuple[Var, ...]:
         """Append a call with several results and return one variable for each."""

@@ -7,7 +7,7 @@ from typing import TypeAlias, Union
 
 from onnx import ModelProto
 
-from reference_vm.exchange.protobuf import parsed
+from reference_vm.exchange.protobuf import has_only_text, parsed
 from reference_vm.exchange.refusals import invalid
 
 ModelSource: TypeAlias = Union[str, Path, bytes, ModelProto]
@@ -19,6 +19,15 @@ def load(source: ModelSource) -> tuple[ModelProto, Path | None]:
     Raises:
         CompileError: ``invalid-model``: there is no such file, or it is no ONNX model.
     """
+    model, folder = _read(source)
+    if not model.HasField("graph"):
+        raise invalid("model", "has no graph")
+    if not has_only_text(model):
+        raise invalid("model", "holds a name that is no UTF-8 text")
+    return model, folder
+
+
+def _read(source: ModelSource) -> tuple[ModelProto, Path | None]:
     if isinstance(source, ModelProto):
         return source, None
     if isinstance(source, bytes):
@@ -35,6 +44,4 @@ def _parsed(data: bytes, where: str) -> ModelProto:
     model = parsed(ModelProto(), data)
     if model is None:
         raise invalid(where, "is not an ONNX model, or is cut short")
-    if not model.HasField("graph"):
-        raise invalid(where, "has no graph")
     return model

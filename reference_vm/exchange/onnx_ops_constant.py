@@ -55,8 +55,16 @@ def _range(node: OnnxNode) -> Var:
     wide = dtype.is_float and dtype.bits < 32
     if wide and node.has("stash_type") and node.integer("stash_type") != 1:
         raise node.unsupported(f"stash_type is {node.integer('stash_type')}, expected 1")
-    ends = (cast(node, node.input(i), F32) if wide else node.input(i) for i in range(3))
-    return cast(node, node.build.call("arange", *ends), dtype)
+    ends = (_end(node, i) for i in range(3))
+    wider = (cast(node, end, F32) if wide else end for end in ends)
+    return cast(node, node.build.call("arange", *wider), dtype)
+
+
+def _end(node: OnnxNode, index: int) -> Var:
+    """Return a scalar input; bodies that ONNX publishes hand in vectors of one element."""
+    if node.type(index).shape != (1,):
+        return node.input(index)
+    return node.build.call("squeeze", node.input(index), axes=(0,))
 
 
 def _eye_like(node: OnnxNode) -> Var:

@@ -12,6 +12,9 @@ from reference_vm.types.dtype import COMPUTED, I32, I64
 INDICES: Final = (I32, I64)
 """The dtypes of indices."""
 
+MANY: Final = 4096
+"""A vector of more elements than this is not followed, not even as so many unknown ones."""
+
 
 def tensor_of(call: OpCall, index: int, allowed: Collection[DType] = COMPUTED) -> TensorType:
     """Return operand ``index``'s type, a tensor with one of the ``allowed`` dtypes.
@@ -75,7 +78,7 @@ def known_or_unknown(content: Content | None, shape: Shape | None) -> Content | 
     """Return ``content``, or as many unknown elements as a vector of ``shape`` has."""
     if content is not None:
         return content
-    if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
+    if shape is None or len(shape) != 1 or not isinstance(shape[0], int) or shape[0] > MANY:
         return None
     return (UNKNOWN,) * shape[0]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.checks import agree_on_dtype, integers, tensor_of
-from reference_vm.ops.contents import tidy
+from reference_vm.ops.contents import LIMIT, tidy
 from reference_vm.ops.definition import (
     Array,
     Attr,
@@ -184,7 +184,7 @@ def _concat_content(call: OpCall) -> Content | None:
     for index in range(len(call.types)):
         content, shape = call.content(index), call.tensor(index).shape
         if content is None:
-            if shape is None or not isinstance(shape[0], int):
+            if shape is None or not isinstance(shape[0], int) or shape[0] > LIMIT:
                 return None
             content = (UNKNOWN,) * shape[0]
         joined.extend(content)

@@ -26,6 +26,10 @@ from typing import Final, TypeAlias, Union, final
 FUNCTIONS: Final = ("floordiv", "ceildiv", "mod", "min", "max")
 """The functions that may stand in a dim."""
 
+SIZE_LIMIT: Final = 256
+"""How many symbols, functions and terms a polynomial may have. One that grows beyond becomes
+`UNKNOWN`: a few operators that square their operand would otherwise fill any memory."""
+
 
 @final
 class Unknown:
@@ -43,6 +47,27 @@ class Unknown:
 
     def __reduce__(self) -> tuple[type[Unknown], tuple[()]]:
         return (Unknown, ())
+
+    def __add__(self, other: Dim) -> Dim:
+        return add(self, other)
+
+    def __radd__(self, other: Dim) -> Dim:
+        return add(other, self)
+
+    def __sub__(self, other: Dim) -> Dim:
+        return subtract(self, other)
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return subtract(other, self)
+
+    def __mul__(self, other: Dim) -> Dim:
+        return multiply(self, other)
+
+    def __rmul__(self, other: Dim) -> Dim:
+        return multiply(other, self)
+
+    def __neg__(self) -> Dim:
+        return multiply(-1, self)
 
 
 UNKNOWN: Final = Unknown()
@@ -94,6 +119,11 @@ class Poly:
         return str(self)
 
     @cached_property
+    def size(self) -> int:
+        """How many symbols, functions and terms there are, those inside functions included."""
+        return sum(1 + sum(map(_atom_size, monomial)) for monomial, _ in self.terms)
+
+    @cached_property
     def symbols(self) -> frozenset[str]:
         found: set[str] = set()
         for monomial, _ in self.terms:
@@ -135,17 +165,29 @@ def symbol(name: str) -> Poly:
     return Poly((((name,), 1),))
 
 
+def _size(dim: Dim) -> int:
+    return dim.size if isinstance(dim, Poly) else 1
+
+
+def _atom_size(atom: Atom) -> int:
+    return 1 if isinstance(atom, str) else 1 + _size(atom.left) + _size(atom.right)
+
+
+def _bounded(poly: Poly) -> Dim:
+    return poly if poly.size <= SIZE_LIMIT else UNKNOWN
+
+
 def _terms(dim: int | Poly) -> dict[Monomial, int]:
     return ({(): dim} if dim else {}) if isinstance(dim, int) else dict(dim.terms)
 
 
-def _canonical(terms: Mapping[Monomial, int]) -> int | Poly:
+def _canonical(terms: Mapping[Monomial, int]) -> Dim:
     kept = {m: c for m, c in terms.items() if c}
     if not kept:
         return 0
     if set(kept) == {()}:
         return kept[()]
-    return Poly(tuple(sorted(kept.items(), key=lambda term: _monomial_key(term[0]))))
+    return _bounded(Poly(tuple(sorted(kept.items(), key=lambda term: _monomial_key(term[0])))))
 
 
 def add(left: Dim, right: Dim) -> Dim:
@@ -165,6 +207,8 @@ def multiply(left: Dim, right: Dim) -> Dim:
     if left == 0 or right == 0:
         return 0
     if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    if _size(left) * _size(right) > 4 * SIZE_LIMIT:
         return UNKNOWN
     terms: dict[Monomial, int] = {}
     for m1, c1 in _terms(left).items():
@@ -209,7 +253,7 @@ def apply(function: str, left: Dim, right: Dim) -> Dim:
         divided = _divide_exactly(left, right)
         if divided is not None:
             return 0 if function == "mod" else divided
-    return Poly((((Opaque(function, left, right),), 1),))
+    return _bounded(Poly((((Opaque(function, left, right),), 1),)))
 
 
 def _apply_ints(function: str, left: int, right: int) -> int:
