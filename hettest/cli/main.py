@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 from hettest.cli.commands import case_check, doctor, list_items, report, run
@@ -33,16 +32,10 @@ def application() -> typer.Typer:
 def main() -> None:
     """Run the command that the arguments name; ends the process with its exit code."""
     try:
-        code = application()(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.Abort:
-        sys.exit(130)
+        application()()
     except UsageError as error:
         print(f"hettest: {error}", file=sys.stderr)
         sys.exit(2)
     except CaseError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
-    sys.exit(code if isinstance(code, int) else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -20,18 +21,16 @@ HELP = "Say which backends and devices are there, and if not, exactly why."
 def run(
     as_json: Annotated[bool, typer.Option("--json", help="print as JSON")] = False,
 ) -> None:
-    found = {
-        "environment": environment(),
-        "case files": len(case_files(corpus_root())),
-        "backends": [_backend(name, place) for name, place in installed().items()],
-    }
+    versions, files = environment(), len(case_files(corpus_root()))
+    backends = [_backend(name, place) for name, place in installed().items()]
     if as_json:
+        found = {"environment": versions, "case files": files, "backends": backends}
         typer.echo(json.dumps(found, indent=1))
         return
-    for package, version in found["environment"].items():  # type: ignore[attr-defined]
+    for package, version in versions.items():
         typer.echo(f"{package} {version}")
-    typer.echo(f"case files: {found['case files']}")
-    for backend in found["backends"]:  # type: ignore[attr-defined]
+    typer.echo(f"case files: {files}")
+    for backend in backends:
         _print(backend)
 
 
@@ -51,6 +50,11 @@ def _print(backend: dict[str, Any]) -> None:
     typer.echo(f"backend {backend['name']} ({backend['place']})")
     if backend["problem"]:
         typer.echo(f"  {backend['problem']}")
+    there = [device["name"] for device in backend["devices"] if device["available"]]
+    for kind, names in groupby(there, key=lambda name: name.rpartition(":")[0]):
+        first, *others = names
+        last = f" to {others[-1].rpartition(':')[2]}" if others else ""
+        typer.echo(f"  {kind}:{first.rpartition(':')[2]}{last}: available")
     for device in backend["devices"]:
-        state = "available" if device["available"] else f"not available: {device['reason']}"
-        typer.echo(f"  {device['name']}: {state}")
+        if not device["available"]:
+            typer.echo(f"  {device['name']}: not available: {device['reason']}")
