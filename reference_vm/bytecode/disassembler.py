@@ -119,5 +119,5 @@ def _plain(instruction: Instruction, executable: Executable) -> str:
             raise AssertionError(instruction)
 
 
-def _args(args: tuple[Register | None, ...]) -> str:
-    return ", ".join("none" if a is None else f"r{a}" for a in args)
+def _args(args: tuple[Register, ...]) -> str:
+    return ", ".join(f"r{a}" for a in args)

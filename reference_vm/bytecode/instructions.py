@@ -84,7 +84,7 @@ class Launch:
 
     kernel: int
     device: int
-    args: tuple[Register | None, ...]
+    args: tuple[Register, ...]
     targets: tuple[Target, ...]
     values: tuple[str | None, ...]
     """The source variable that each argument is."""
@@ -101,7 +101,7 @@ class HostOp:
     """
 
     kernel: int
-    args: tuple[Register | None, ...]
+    args: tuple[Register, ...]
     target: Target | Register
     """A tensor on the host, or the register of a tuple of ints."""
 
@@ -149,7 +149,7 @@ class View:
     kernel: int | None
     """What computes the shape from ``source``'s shape and ``args`` where it is not known."""
 
-    args: tuple[Register | None, ...]
+    args: tuple[Register, ...]
     site: Site
 
 
@@ -269,17 +269,17 @@ def reads(instruction: Instruction) -> Iterator[Register]:
     """Yield the registers that must hold something when ``instruction`` runs."""
     match instruction:
         case Launch(args=args, targets=targets):
-            yield from (a for a in args if a is not None)
+            yield from args
             yield from (t.storage for t in targets if t.storage is not None)
         case HostOp(args=args):
-            yield from (a for a in args if a is not None)
+            yield from args
         case Copy(source=source, target=target):
             yield source
             if target.storage is not None:
                 yield target.storage
         case View(source=source, args=args):
             yield source
-            yield from (a for a in args if a is not None)
+            yield from args
         case ReadHost() | MatchCast() | Project() | Move() | Return():
             yield instruction.source
         case MakeTuple(items=items):

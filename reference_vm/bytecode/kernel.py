@@ -29,10 +29,10 @@ class Kernel(Protocol):
     ) -> Sequence[Any]:
         """Compute the results from ``inputs`` and return them, as arrays of namespace ``xp``.
 
-        An input is an array on the kernel's device, a NumPy array for a host operand, a tuple of
-        ints for a shape value, or ``None`` for one left out. ``outputs[i]`` is the memory to write
-        result ``i`` to, C-contiguous; it is ``None`` when the size was not known, and then the
-        result is fresh. Inputs are never written.
+        There is one input for each parameter of the function: an array on the kernel's device, a
+        NumPy array for a host operand, or a tuple of ints for a shape value. ``outputs[i]`` is the
+        memory to write result ``i`` to, C-contiguous; it is ``None`` when the size was not known,
+        and then the result is fresh. Inputs are never written.
 
         Raises:
             DataError: What only the data could tell went wrong (`diagnostics.DataError`).

@@ -5,7 +5,7 @@ Every variable has a register of its own, so what a branch made is still there a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -158,18 +158,19 @@ class FunctionEmitter:
         device = device_of(binding.var)
         kernel = self.tables.single(call, binding.var.type, device.kind)
         op = self.ops[call.op]
-        hosts = [op.is_host_operand(i) for i in range(len(call.args))]
+        present = [(i, a) for i, a in enumerate(call.args) if isinstance(a, Var)]
+        operands = tuple(a for _, a in present)
         site = site_of(call.op, binding.var, call.span)
-        args = self._operands(call.args, hosts, device, site)
-        self._launch(binding, kernel, device, call.args, args, (), site)
+        args = self._operands(operands, [op.is_host_operand(i) for i, _ in present], device, site)
+        self._launch(binding, kernel, device, operands, args, (), site)
 
     def _launch(
         self,
         binding: Binding,
         kernel: int,
         device: DeviceName,
-        operands: tuple[Operand, ...],
-        args: tuple[bc.Register | None, ...],
+        operands: tuple[Var, ...],
+        args: tuple[bc.Register, ...],
         storages: tuple[tuple[bc.Register | None, int], ...],
         site: bc.Site,
     ) -> None:
@@ -180,7 +181,7 @@ class FunctionEmitter:
             targets = tuple(
                 replace(t, storage=s, offset=o) for t, (s, o) in zip(targets, storages, strict=True)
             )
-        values = tuple(self.registers.value(a) if isinstance(a, Var) else None for a in operands)
+        values = tuple(map(self.registers.value, operands))
         index = self.tables.device(device)
         self.code.append(bc.Launch(kernel, index, args, targets, values, site))
         if not isinstance(var.type, TensorType):
@@ -199,17 +200,15 @@ class FunctionEmitter:
         )
 
     def _operands(
-        self, args: tuple[Operand, ...], hosts: list[bool], device: DeviceName, site: bc.Site
-    ) -> tuple[bc.Register | None, ...]:
+        self, args: Sequence[Var], hosts: Sequence[bool], device: DeviceName, site: bc.Site
+    ) -> tuple[bc.Register, ...]:
         """Return the registers of operands; what is read on the host is read there first."""
         return tuple(
             self._operand(arg, host and device != HOST, site)
             for arg, host in zip(args, hosts, strict=True)
         )
 
-    def _operand(self, arg: Operand, host: bool, site: bc.Site) -> bc.Register | None:
-        if not isinstance(arg, Var):
-            return None
+    def _operand(self, arg: Var, host: bool, site: bc.Site) -> bc.Register:
         if not host or not isinstance(arg.type, TensorType):
             return self.registers.of(arg)
         return self._read(arg, site)
@@ -227,17 +226,17 @@ class FunctionEmitter:
         assert var.type is not None
         site = site_of(call.op, var, call.span)
         reads_shape = Trait.METADATA in self.ops[call.op].traits
-        args = tuple(self._operand(a, not reads_shape, site) for a in call.args)
+        operands = _present(call.args)
+        args = tuple(self._operand(a, not reads_shape, site) for a in operands)
         target: bc.Target | bc.Register = self.registers.of(var)
         if isinstance(var.type, TensorType):
             (target,) = self._targets(var)
-        values = tuple(self.registers.value(a) if isinstance(a, Var) else None for a in call.args)
+        values = tuple(map(self.registers.value, operands))
         kernel = self.tables.single(call, var.type, HOST.kind)
         self.code.append(bc.HostOp(kernel, args, target, values, site))
 
     def _view(self, binding: Binding, call: Call) -> None:
-        var, (viewed, *others) = binding.var, call.args
-        assert isinstance(viewed, Var)
+        var, (viewed, *others) = binding.var, _present(call.args)
         assert var.type is not None
         site = site_of(call.op, var, call.span)
         (target,) = self._targets(var)
@@ -386,11 +385,15 @@ def _is_planned(binding: Binding) -> bool:
     return isinstance(binding.value, Call) and binding.value.op in _PLANNED
 
 
-def _inputs(call: Invoke | Call, callee: Function) -> tuple[Operand, ...]:
+def _present(args: Sequence[Operand]) -> tuple[Var, ...]:
+    """Return the operands that are not left out."""
+    return tuple(a for a in args if isinstance(a, Var))
+
+
+def _inputs(call: Invoke | Call, callee: Function) -> tuple[Var, ...]:
     """Return the operands of a kernel call that are the callee's arguments."""
-    if isinstance(call, Invoke):
-        return call.args
-    return call.args[1 : 1 + len(callee.params)]
+    args = call.args if isinstance(call, Invoke) else call.args[1 : 1 + len(callee.params)]
+    return _present(args)
 
 
 def host_params(primitive: Function, ops: Mapping[str, OpDef]) -> list[bool]:

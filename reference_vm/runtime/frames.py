@@ -78,8 +78,6 @@ class Frame:
 
     function: PreparedFunction
     registers: list[Any]
-    """As many as the function has, and one more that is always empty."""
-
     symbols: Symbols
     run: Run
     pc: int = 0
@@ -94,7 +92,7 @@ class Frame:
 
 def enter(function: PreparedFunction, args: list[Any], symbols: Symbols, run: Run) -> Frame:
     """Return a frame that is about to run ``function``."""
-    registers = args + [None] * (function.code.registers + 1 - len(args))
+    registers = args + [None] * (function.code.registers - len(args))
     return Frame(function, registers, symbols, run)
 
 

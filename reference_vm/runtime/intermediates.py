@@ -22,7 +22,7 @@ class Intermediates:
         if not isinstance(instruction, Launch):
             return
         for value, register in zip(instruction.values, instruction.args, strict=True):
-            if value is not None and register is not None and value not in self.found:
+            if value is not None and value not in self.found:
                 self._keep(value, frame.registers[register])
 
     def after(self, instruction: Instruction, frame: Frame) -> None:

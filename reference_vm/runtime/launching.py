@@ -25,7 +25,7 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
     device = image.devices[instruction.device]
     kernel = image.kernels[instruction.kernel]
     launch = device.launch
-    args = _registers(code, instruction.args)
+    args = instruction.args
     makers = [maker(image, code, device, target) for target in instruction.targets]
     results = tuple(target.register for target in instruction.targets)
     note = _Noter(device, _launch_template(image, instruction))
@@ -156,11 +156,6 @@ def check_promise(target: Target, tensor: Tensor) -> None:
         found = TensorType(tensor.dtype, tensor.shape)
         expected = TensorType(target.dtype, promised)
         raise DataError("shape-mismatch", f"the result is {found}, expected {expected}")
-
-
-def _registers(code: FunctionCode, args: Sequence[int | None]) -> tuple[int, ...]:
-    """Return the registers of arguments; one left out is read from the one that stays empty."""
-    return tuple(code.registers if a is None else a for a in args)
 
 
 def _launch_template(image: Image, instruction: Launch) -> Template:

@@ -109,7 +109,15 @@ def _record(index: int, entry: Entry) -> Record:
 
 def _as_copy(record: Record, template: Template, via: str | None) -> Record:
     source = record.reads[0].device if record.reads else template.source
-    return replace(record, source=source, target=record.device, cause=template.cause, via=via)
+    payload = sum(use.length for use in record.writes or record.reads)
+    return replace(
+        record,
+        source=source,
+        target=record.device,
+        cause=template.cause,
+        via=via,
+        bytes=payload,
+    )
 
 
 def _accesses(values: Sequence[str | None], uses: Uses) -> tuple[Access, ...]:

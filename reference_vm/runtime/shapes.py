@@ -39,13 +39,9 @@ def _host_values(frame: Frame, args: Sequence[int]) -> list[Any]:
     return [stand_in(v) if isinstance(v, Tensor) else v for v in values]
 
 
-def _registers(code: FunctionCode, args: Sequence[int | None]) -> tuple[int, ...]:
-    return tuple(code.registers if a is None else a for a in args)
-
-
 def host_op_step(image: Image, code: FunctionCode, instruction: HostOp) -> Step:
     kernel = image.kernels[instruction.kernel]
-    args = _registers(code, instruction.args)
+    args = instruction.args
     target, site = instruction.target, instruction.site
     value = target.value if isinstance(target, Target) else None
     template = Template(
@@ -111,7 +107,7 @@ def _view_shape(image: Image, code: FunctionCode, instruction: View) -> ShapeOf:
         numbers = compile_shape(target.shape, image.slots(code))
         return lambda frame: numbers(frame.symbols)
     kernel = image.kernels[instruction.kernel]
-    args = (instruction.source, *_registers(code, instruction.args))
+    args = (instruction.source, *instruction.args)
 
     def computed(frame: Frame) -> tuple[int, ...]:
         (result,) = kernel(np, _host_values(frame, args), _NO_OUTPUT)
