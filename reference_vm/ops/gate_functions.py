@@ -59,7 +59,7 @@ def functions(
     The parameters are consumed in order by those functions that take them; then defaults serve.
     """
     left = {"alpha": list(alphas), "beta": list(betas)}
-    found = []
+    found: list[Function] = []
     for name in names:
         activation = ACTIVATIONS[name.lower()]
         parameters = [

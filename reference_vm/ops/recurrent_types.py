@@ -58,7 +58,8 @@ def infer(call: OpCall) -> Type:
     steps, batch = (second, first) if call.attrs["layout"] else (first, second)
     hidden = _check_weights(call, form, count, features)
     batch = _check_batch(call, form, (count, batch, hidden))
-    every, last = (steps, count, batch, hidden), (count, batch, hidden)
+    every: Shape = (steps, count, batch, hidden)
+    last: Shape = (count, batch, hidden)
     if call.attrs["layout"]:
         every, last = (batch, steps, count, hidden), (batch, count, hidden)
     finals = tuple(TensorType(dtype, last) for _ in range(form.states))
