@@ -52,14 +52,15 @@ class Session:
         self._checked = checked
         self._log: PathLog | None = None
         self._load_log = PathLog()
-        self._devices = {name: _open(name) for name in program.executable.devices}
+        used = (*program.executable.devices, *program.device_map.devices)
+        self._devices = {name: _open(name) for name in used}
         self._image = self._load()
         self.intermediates: Mapping[str, Any] | None = None
         """What the last run computed, by source variable, if it was run with ``keep=True``."""
 
     def _load(self) -> Image:
         executable = self.program.executable
-        devices = tuple(self._devices.values())
+        devices = tuple(self._devices[name] for name in executable.devices)
         host = devices[0]
         assert isinstance(host, CpuDevice), "the host is the first device of every executable"
         kernels = linking.link(executable.kernels, self.program.primitives, self.program.executor)

@@ -36,7 +36,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.definition import OpDef, Trait
-from reference_vm.types import HOST, DeviceName, Shape, ShapeType, TensorType
+from reference_vm.types import HOST, DeviceName, Shape, ShapeType, TensorType, leaves
 
 
 class FunctionEmitter:
@@ -88,6 +88,9 @@ class FunctionEmitter:
 
     def _parameter(self, index: int, param: Var) -> Parameter:
         assert param.type is not None
+        for leaf in leaves(param.type):
+            if leaf.vdevice is not None and leaf.vdevice.device is not None:
+                self.tables.device(leaf.vdevice.device)
         donated = index in self.function.donated
         return Parameter(param.name, param.type, param.source, param.span, donated)
 
