@@ -319,8 +319,7 @@ class FunctionValues:
         if call.op in MOVES:
             return self._move(binding, call)
         op = operator(self.ops, call.op, call.span)
-        is_cast = call.op == "match_cast"
-        if op.has(Trait.VIEW) and (binding.request is None or is_cast):
+        if is_view(binding, call, op):
             return self._view(binding, call, op)
         return self._operation(binding, call, op)
 
@@ -393,6 +392,15 @@ class FunctionValues:
                 self._read(self.faces[face].value, Use.RESULT, None, device=leaf.vdevice)
 
 
+def is_view(binding: Binding, call: Call, op: OpDef) -> bool:
+    """Whether ``call`` shows its first operand's value rather than makes one.
+
+    A suffix makes an operator of any view but ``match_cast``, whose suffix is a pin.
+    """
+    shows = op.has(Trait.VIEW) or call.op == "identity"
+    return shows and (binding.request is None or call.op == "match_cast")
+
+
 def operand_reads(call: Call, op: OpDef) -> Iterator[tuple[Var, bool]]:
     """Yield the operands of ``call`` whose data is read, each with whether the host reads it."""
     for index, arg in enumerate(call.args):
@@ -421,5 +429,6 @@ __all__ = [
     "Use",
     "Value",
     "View",
+    "is_view",
     "operand_reads",
 ]

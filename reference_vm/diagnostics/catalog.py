@@ -691,3 +691,85 @@ def unknown_policy(name: str, known: Sequence[str]) -> Diagnostic:
         message=f"found policy {name!r}, expected {', '.join(known)}",
         help=_nearest(name, known, "leave it out to get copy"),
     )
+
+
+def missing_property(pass_: str, wanted: str, found: str) -> Diagnostic:
+    makers = {
+        "typed": "infer-types",
+        "bound": "bind-vdevices",
+        "placed": "plan-devices",
+        "device-local": "insert-copies",
+        "primitive": "fuse",
+        "planned": "plan-memory",
+    }
+    return Diagnostic(
+        code="missing-property",
+        message=f"{pass_}: found a module where {found}, expected a {wanted} one",
+        help=f"run {makers[wanted]} first",
+    )
+
+
+def pipeline_syntax(span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="pipeline-syntax",
+        message=f"found {span.text.strip() or 'nothing'}, expected a pass, as in a, b{{option=1}}",
+        span=span,
+    )
+
+
+def unknown_pass(name: str, known: Sequence[str], span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-pass",
+        message=f"{name} is not a pass",
+        span=span,
+        help=_nearest(name, known, f"the passes are {', '.join(known)}"),
+    )
+
+
+def unknown_pass_option(pass_: str, name: str, known: Sequence[str], span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="pass-option",
+        message=f"{pass_}: has no option {name}; it has {', '.join(known) or 'none'}",
+        span=span,
+        help=_nearest(name, known, f"leave {name} out"),
+    )
+
+
+def missing_pass_option(pass_: str, name: str, span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="pass-option",
+        message=f"{pass_}: option {name} has no default and is missing",
+        span=span,
+        help=f'write it: {pass_}{{{name}="…"}}',
+    )
+
+
+def pass_option_value(pass_: str, name: str, found: str, expected: str, span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="pass-option",
+        message=f"{pass_}: option {name} is {found}, expected {expected}",
+        span=span,
+    )
+
+
+def placement_pattern(found: str) -> Diagnostic:
+    return Diagnostic(
+        code="placement-pattern",
+        message=f"found {found}, expected PATTERN=ROLE",
+        help="for instance encoder/layer.1/*=accel",
+    )
+
+
+def pattern_matches_nothing(pattern: str) -> Diagnostic:
+    return Diagnostic(
+        code="placement-pattern",
+        message=f"no variable of the program has a name like {pattern}",
+        help="the pattern matches whole names, without % and quotes; * stands for any characters",
+    )
+
+
+def split_mode(found: str) -> Diagnostic:
+    return Diagnostic(
+        code="split-mode",
+        message=f"found {found}, expected halves, alternate or random:SEED",
+    )

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
-from reference_vm.analysis.values import MOVES, FunctionValues, Means
+from reference_vm.analysis.values import MOVES, FunctionValues, Means, is_view
 from reference_vm.diagnostics import CompileError, Diagnostic
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Alias, Binding, Call, Constant, Function, Module, Var, Weight
@@ -155,9 +155,8 @@ class _Placer:
 
     def _call(self, binding: Binding, call: Call, var: Var) -> list[Binding]:
         op = self.ctx.ops[call.op]
-        is_view = op.has(Trait.VIEW) and (binding.request is None or call.op == "match_cast")
         devices = self._devices_of(binding.var)
-        if is_view or not devices:
+        if is_view(binding, call, op) or not devices:
             return [replace(binding, var=var)]
         if not op.has(Trait.HOST) or devices[0] == self.host:
             return [Binding(var, call, devices[0])]

@@ -1,0 +1,72 @@
+"""All passes by name, and the pipelines made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from reference_vm.passes.bind_vdevices import BindVdevices
+from reference_vm.passes.context import Pass
+from reference_vm.passes.eliminate_common_subexpressions import EliminateCommonSubexpressions
+from reference_vm.passes.eliminate_dead_code import EliminateDeadCode
+from reference_vm.passes.fold_constants import FoldConstants
+from reference_vm.passes.infer_types import InferTypes
+from reference_vm.passes.inline_functions import InlineFunctions
+from reference_vm.passes.insert_copies import InsertCopies
+from reference_vm.passes.legalize import Legalize
+from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
+from reference_vm.passes.place import Place
+from reference_vm.passes.plan_devices import PlanDevices
+from reference_vm.passes.split import Split
+
+_ALL: Final[tuple[type[Pass], ...]] = (
+    BindVdevices,
+    InferTypes,
+    InlineFunctions,
+    FoldConstants,
+    EliminateCommonSubexpressions,
+    EliminateDeadCode,
+    LiftShapeFunctions,
+    Place,
+    Split,
+    PlanDevices,
+    InsertCopies,
+    Legalize,
+)
+
+PASSES: Final[Mapping[str, type[Pass]]] = MappingProxyType({p.name: p for p in _ALL})
+"""Every pass, by the name that pipelines spell."""
+
+
+def simplifying() -> tuple[Pass, ...]:
+    """Return the passes that make of a program one flat function an entry, nothing done twice."""
+    return (
+        BindVdevices(),
+        InferTypes(),
+        InlineFunctions(),
+        FoldConstants(),
+        EliminateCommonSubexpressions(),
+        LiftShapeFunctions(),
+        EliminateDeadCode(),
+    )
+
+
+def placing(place: str | None = None, split: str | None = None) -> tuple[Pass, ...]:
+    """Return the passes that decide where everything is, and move what has to be moved."""
+    requested: tuple[Pass, ...] = (Place(place),) if place else ()
+    if split:
+        requested += (Split(split),)
+    return (*requested, PlanDevices(), InsertCopies(), Legalize())
+
+
+def default_pipeline(place: str | None = None, split: str | None = None) -> tuple[Pass, ...]:
+    """Return what a program goes through before code is made of it.
+
+    ``place`` is a list of ``PATTERN=ROLE``, ``split`` a rule for what is left, both as the passes
+    of these names take them.
+    """
+    return (*simplifying(), *placing(place, split))
+
+
+__all__ = ["PASSES", "default_pipeline", "placing", "simplifying"]

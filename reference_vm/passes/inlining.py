@@ -1,0 +1,143 @@
+"""One call, replaced by the body of the function that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reference_vm.analysis.compatibility import (
+    Agreement,
+    agreement,
+    bind_symbols,
+    bound_symbols,
+    placed_as,
+    symbols_in,
+)
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import (
+    Alias,
+    Binding,
+    Call,
+    Function,
+    Invoke,
+    MakeTuple,
+    Project,
+    ShapeLiteral,
+    Var,
+)
+from reference_vm.types import Attrs, AttrValue, Dim, Poly, TupleType, Type, leaves, substitute_dims
+from reference_vm.types.dim import Unknown, substitute, symbol
+
+
+class Inliner:
+    """Inlines calls into one function, and keeps the symbols of each call apart."""
+
+    def __init__(self, caller: Function) -> None:
+        self._taken = _symbols(caller)
+
+    def inlined(self, binding: Binding, callee: Function) -> Iterator[Binding]:
+        """Yield what replaces ``binding``, a call of ``callee``, which has no calls itself."""
+        call = binding.value
+        assert isinstance(call, Invoke)
+        args = [arg for arg in call.args if isinstance(arg, Var)]
+        values = self._dims(callee, args)
+        own = rewrite.retype(callee, lambda type_: substitute_dims(type_, values))
+        variables: dict[Var, Var] = {}
+        for param, arg in zip(own.params, args, strict=True):
+            passed: list[Binding] = []
+            variables[param] = _passed(param, arg, passed)
+            yield from passed
+        body = rewrite.rebuild(own.body, lambda b: (_with_dims(b, values),), variables)
+        yield from body.bindings()
+        yield Binding(binding.var, Alias(body.result, call.span), binding.request)
+
+    def _dims(self, callee: Function, args: list[Var]) -> dict[str, Dim]:
+        """Return what each symbol of ``callee`` is at this call, a new one where it is unknown."""
+        values: dict[str, Dim] = {}
+        for param, arg in zip(callee.params, args, strict=True):
+            assert param.type is not None
+            assert arg.type is not None
+            bind_symbols(param.type, arg.type, values)
+        for name in sorted(_symbols(callee)):
+            if isinstance(values.get(name), Unknown | None):
+                values[name] = symbol(self._fresh(name))
+        return values
+
+    def _fresh(self, name: str) -> str:
+        candidate, count = name, 0
+        while candidate in self._taken:
+            count += 1
+            candidate = f"{name}_{count}"
+        self._taken.add(candidate)
+        return candidate
+
+
+def _symbols(function: Function) -> set[str]:
+    """Return the symbols that ``function`` binds, in its parameters and by ``match_cast``."""
+    found: set[str] = set()
+    for param in function.params:
+        assert param.type is not None
+        found |= symbols_in(param.type)
+    for binding in rewrite.walk(function.body):
+        value = binding.value
+        if isinstance(value, Call) and value.op == "match_cast" and binding.var.type is not None:
+            found |= bound_symbols(binding.var.type)
+    return found
+
+
+def _passed(param: Var, arg: Var, made: list[Binding]) -> Var:
+    """Return what stands for ``param``; what has to be computed for it is added to ``made``."""
+    assert param.type is not None
+    assert arg.type is not None
+    var = arg
+    if agreement(arg.type, param.type) is not Agreement.ALWAYS:
+        var = _cast(arg, param.type, param.name, made)
+    if all(leaf.vdevice is None for leaf in leaves(param.type)):
+        return var
+    assert var.type is not None
+    placed = rewrite.with_type(param, placed_as(var.type, param.type))
+    made.append(Binding(placed, Alias(var)))
+    return placed
+
+
+def _cast(var: Var, asked: Type, name: str, made: list[Binding]) -> Var:
+    """Return ``var`` checked to be of type ``asked``, each item of a tuple by itself."""
+    assert var.type is not None
+    if not isinstance(asked, TupleType):
+        cast = Var(name, asked)
+        made.append(Binding(cast, Call("match_cast", (var,))))
+        return cast
+    assert isinstance(var.type, TupleType)
+    items = []
+    for index, (found, inner) in enumerate(zip(var.type.items, asked.items, strict=True)):
+        item = Var(f"{name}.{index}", found)
+        made.append(Binding(item, Project(var, index)))
+        items.append(_cast(item, inner, item.name, made))
+    whole = Var(name, asked)
+    made.append(Binding(whole, MakeTuple(tuple(items))))
+    return whole
+
+
+def _with_dims(binding: Binding, values: dict[str, Dim]) -> Binding:
+    """Return ``binding`` with symbols replaced in the dims that its expression holds."""
+    value = binding.value
+    if isinstance(value, ShapeLiteral):
+        dims = tuple(substitute(d, values) for d in value.dims)
+        return replace(binding, value=replace(value, dims=dims))
+    if isinstance(value, Call) and any(isinstance(a, Poly | tuple) for a in value.attrs.values()):
+        attrs = Attrs({name: _with_symbols(a, values) for name, a in value.attrs.items()})
+        return replace(binding, value=replace(value, attrs=attrs))
+    return binding
+
+
+def _with_symbols(attr: AttrValue, values: dict[str, Dim]) -> AttrValue:
+    if isinstance(attr, tuple):
+        return tuple(_with_symbols(a, values) for a in attr)
+    if not isinstance(attr, Poly):
+        return attr
+    found = substitute(attr, values)
+    assert not isinstance(found, Unknown)
+    return found
+
+
+__all__ = ["Inliner"]

@@ -1,0 +1,70 @@
+"""Run passes one after the other, and hold each to its contract.
+
+A module must have the properties that a pass requires. With ``check``, each pass is also held to
+its word: that it establishes what it says, keeps what held, and leaves its input as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.ir import structural
+from reference_vm.ir.nodes import Module
+from reference_vm.passes.context import Pass, PassContext, Property
+from reference_vm.passes.properties import violation
+
+
+class BrokenPass(AssertionError):
+    """A pass broke its own contract; the program is not at fault."""
+
+
+def run(module: Module, passes: Sequence[Pass], ctx: PassContext, *, check: bool = False) -> Module:
+    """Return ``module`` after ``passes``.
+
+    Raises:
+        CompileError: The program is at fault, or lacks a property that a pass requires.
+        BrokenPass: With ``check``: a pass did not do what it says.
+    """
+    known: set[Property] = set()
+    done: list[str] = []
+    for pass_ in passes:
+        _require(module, pass_, known, ctx)
+        before = structural.digest(module) if check else ""
+        after = pass_.run(module, ctx)
+        known |= pass_.requires | pass_.establishes
+        done.append(pass_.name)
+        if check:
+            _check(module, before, after, known, done, ctx)
+        module = after
+    return module
+
+
+def _require(module: Module, pass_: Pass, known: set[Property], ctx: PassContext) -> None:
+    for property_ in sorted(pass_.requires - known, key=list(Property).index):
+        found = violation(property_, module, ctx)
+        if found is not None:
+            raise CompileError(catalog.missing_property(pass_.name, property_.value, found))
+
+
+def _check(
+    module: Module,
+    before: str,
+    after: Module,
+    known: set[Property],
+    done: Sequence[str],
+    ctx: PassContext,
+) -> None:
+    name, earlier = done[-1], ", ".join(done[:-1]) or "nothing"
+    if structural.digest(module) != before:
+        raise BrokenPass(f"{name} changed its input; before it ran: {earlier}")
+    for property_ in sorted(known, key=list(Property).index):
+        found = violation(property_, after, ctx)
+        if found is not None:
+            raise BrokenPass(
+                f"after {name} the module is not {property_.value}: {found}; "
+                f"before it ran: {earlier}"
+            )
+
+
+__all__ = ["BrokenPass", "run"]

@@ -1,0 +1,94 @@
+"""Request devices for operators by the names of their variables.
+
+``place{patterns="encoder/layer.1/*=accel"}``, before::
+
+    %"encoder/layer.1/add" = add(%x, %y)
+    %"encoder/layer.2/add" = add(%x, %y)
+
+After::
+
+    %"encoder/layer.1/add" = add(%x, %y) @accel
+    %"encoder/layer.2/add" = add(%x, %y)
+
+A pattern is one of the shell's, ``*``, ``?`` and ``[…]``, for the unquoted name; of several that
+match, the last one counts. What the program places itself keeps its place, and so do host facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import ClassVar, final
+
+from reference_vm.diagnostics import CompileError, Diagnostic, catalog
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import Function, Module, Var
+from reference_vm.passes.context import PassContext, Property
+from reference_vm.passes.requests import open_operators, role, with_requests, with_roles
+from reference_vm.types import VirtualDevice
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """``place``: request devices by name."""
+
+    name: ClassVar[str] = "place"
+    requires: ClassVar[frozenset[Property]] = frozenset({Property.TYPED, Property.BOUND})
+    establishes: ClassVar[frozenset[Property]] = frozenset()
+
+    patterns: str
+    """``PATTERN=ROLE``, several separated by commas."""
+
+    def run(self, module: Module, ctx: PassContext) -> Module:
+        """Return ``module`` with a suffix on every operator that a pattern matches.
+
+        Raises:
+            CompileError: A pattern has another form, matches no variable, or names no role.
+        """
+        rules = _rules(self.patterns)
+        roles = {name: role(module, ctx, name) for _, name in rules}
+        placed = [(pattern, roles[name]) for pattern, name in rules]
+        problems = list(_unmatched(module, rules))
+        if problems:
+            raise CompileError(*problems)
+        functions = [with_requests(f, _requests(f, ctx, placed)) for f in module.functions]
+        return with_roles(module, roles).with_functions(functions)
+
+
+def _rules(text: str) -> list[tuple[str, str]]:
+    rules = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        pattern, equals, name = part.rpartition("=")
+        if not equals or not pattern or not name.strip():
+            raise CompileError(catalog.placement_pattern(part))
+        rules.append((pattern.strip(), name.strip().removeprefix("@")))
+    return rules
+
+
+def _names(function: Function) -> list[str]:
+    return [var.name for var in (*function.params, *rewrite.bound(function.body))]
+
+
+def _unmatched(module: Module, rules: Sequence[tuple[str, str]]) -> list[Diagnostic]:
+    names = {n for f in module.functions for n in _names(f)}
+    return [
+        catalog.pattern_matches_nothing(pattern)
+        for pattern, _ in rules
+        if not any(fnmatchcase(name, pattern) for name in names)
+    ]
+
+
+def _requests(
+    function: Function, ctx: PassContext, rules: Sequence[tuple[str, VirtualDevice]]
+) -> dict[Var, VirtualDevice]:
+    found: dict[Var, VirtualDevice] = {}
+    for binding in open_operators(function, ctx.ops):
+        for pattern, vdevice in rules:
+            if fnmatchcase(binding.var.name, pattern):
+                found[binding.var] = vdevice
+    return found
+
+
+__all__ = ["Place"]

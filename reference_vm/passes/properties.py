@@ -1,0 +1,137 @@
+"""Does a module have a property: what pipelines check before and after each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from reference_vm.analysis.values import MOVES, Means, operand_reads
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import Alias, Binding, Call, Dataflow, Function, If, Invoke, Module
+from reference_vm.ops.definition import Trait
+from reference_vm.passes import roles
+from reference_vm.passes.context import PassContext, Property
+from reference_vm.types import HOST, Type, VirtualDevice, leaves
+
+
+def violation(property_: Property, module: Module, ctx: PassContext) -> str | None:
+    """Return the first thing in ``module`` that ``property_`` forbids; ``None`` if it holds."""
+    return next(_CHECKS[property_](module, ctx), None)
+
+
+def _untyped(module: Module, ctx: PassContext) -> Iterator[str]:
+    for function in module.functions:
+        for var in (*function.params, *rewrite.bound(function.body)):
+            if var.type is None:
+                yield f"%{var.name} has no type"
+        if any(isinstance(s, Dataflow) for s in function.body.statements):
+            yield f"@{function.name} has a dataflow block"
+
+
+def _unbound(module: Module, ctx: PassContext) -> Iterator[str]:
+    seen: dict[tuple[object, str], VirtualDevice] = {}
+    for vdevice in module.vdevices:
+        if vdevice.device is None:
+            yield f"{vdevice} has no device"
+        other = seen.setdefault((vdevice.device, vdevice.scope), vdevice)
+        if other != vdevice:
+            yield f"{other} and {vdevice} are one device"
+    if roles.on_device(module, HOST) is None:
+        yield "no role is the host"
+
+
+def _unplaced(module: Module, ctx: PassContext) -> Iterator[str]:
+    for function in module.functions:
+        for var in (*function.params, *rewrite.bound(function.body)):
+            if not _is_placed(var.type):
+                yield f"%{var.name} has no device"
+        for binding in rewrite.walk(function.body):
+            if isinstance(binding.value, Call) and MOVES.get(binding.value.op) is Means.HINT:
+                yield f"%{binding.var.name} is a hint"
+
+
+def _is_placed(type_: Type | None) -> bool:
+    return type_ is not None and all(leaf.vdevice is not None for leaf in leaves(type_))
+
+
+def _remote(module: Module, ctx: PassContext) -> Iterator[str]:
+    yield from _unplaced(module, ctx)
+    host = roles.host(module)
+    for function in module.functions:
+        for binding in rewrite.walk(function.body):
+            yield from _remote_reads(binding, ctx, host)
+        returned = _devices(function.result)
+        if returned != _devices(function.body.result.type):
+            yield f"@{function.name} returns %{function.body.result.name} from another device"
+
+
+def _remote_reads(binding: Binding, ctx: PassContext, host: VirtualDevice) -> Iterator[str]:
+    value, here = binding.value, _devices(binding.var.type)
+    text = f"%{binding.var.name} reads %{{}} from another device"
+    match value:
+        case Call(op=name) if name in ctx.ops and MOVES.get(name) is not Means.COPY:
+            for var, on_host in operand_reads(value, ctx.ops[name]):
+                asked = (host,) if on_host or not here else here[:1]
+                if _devices(var.type) != asked:
+                    yield text.format(var.name)
+        case Alias(var=var) if _devices(var.type) != here:
+            yield text.format(var.name)
+        case If(condition=condition, then=then, orelse=orelse):
+            if _devices(condition.type) != (host,):
+                yield text.format(condition.name)
+            for arm in (then, orelse):
+                if _devices(arm.result.type) != here:
+                    yield text.format(arm.result.name)
+        case _:
+            return
+
+
+def _devices(type_: Type | None) -> tuple[VirtualDevice | None, ...]:
+    return () if type_ is None else tuple(leaf.vdevice for leaf in leaves(type_))
+
+
+def is_primitive(function: Function) -> bool:
+    """Whether ``function`` is one kernel."""
+    return function.attrs.get("primitive") is True
+
+
+def is_bookkeeping(call: Call, ctx: PassContext) -> bool:
+    """Whether ``call`` moves, shows or describes data, so that no kernel computes it."""
+    if call.op.startswith("vm.") or call.op in MOVES or call.op == "match_cast":
+        return True
+    return bool(ctx.ops[call.op].traits & {Trait.VIEW, Trait.METADATA, Trait.HOST})
+
+
+def _computing(module: Module, ctx: PassContext) -> Iterator[str]:
+    for function in module.functions:
+        if is_primitive(function):
+            continue
+        for binding in rewrite.walk(function.body):
+            value = binding.value
+            if isinstance(value, Call) and not is_bookkeeping(value, ctx):
+                yield f"%{binding.var.name} is computed outside of a primitive function"
+
+
+def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
+    yield from _computing(module, ctx)
+    for function in module.functions:
+        for binding in rewrite.walk(function.body):
+            if isinstance(binding.value, Invoke) and not is_primitive(function):
+                yield f"%{binding.var.name} has no storage"
+
+
+Check = Callable[[Module, PassContext], Iterator[str]]
+
+_CHECKS: Final[Mapping[Property, Check]] = MappingProxyType(
+    {
+        Property.TYPED: _untyped,
+        Property.BOUND: _unbound,
+        Property.PLACED: _unplaced,
+        Property.DEVICE_LOCAL: _remote,
+        Property.PRIMITIVE: _computing,
+        Property.PLANNED: _unplanned,
+    }
+)
+
+__all__ = ["is_bookkeeping", "is_primitive", "violation"]

@@ -1,0 +1,85 @@
+"""Spread a program's operators over the devices of the map, by rule.
+
+``split{mode="halves"}`` with the device map ``host=cpu:0,accel=sim:0``, before::
+
+    %a = exp(%x)
+    %b = abs(%a)
+    %c = add(%a, %b)
+    %d = log(%c)
+
+After::
+
+    %a = exp(%x) @host
+    %b = abs(%a) @host
+    %c = add(%a, %b) @accel
+    %d = log(%c) @accel
+
+``halves`` gives each device a run of neighbours, ``alternate`` takes the devices in turn, and
+``random:SEED`` draws one for each operator. What the program places itself keeps its place, and so
+do host facts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, final
+
+from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.ir.nodes import Module, Var
+from reference_vm.passes import roles
+from reference_vm.passes.context import PassContext, Property
+from reference_vm.passes.requests import open_operators, with_requests
+from reference_vm.types import VirtualDevice
+
+Rule: TypeAlias = Callable[[int, int, int], int]
+"""From an operator's index, their number and that of the devices to the device's index."""
+
+
+@final
+@dataclass(frozen=True)
+class Split:
+    """``split``: request devices by rule."""
+
+    name: ClassVar[str] = "split"
+    requires: ClassVar[frozenset[Property]] = frozenset({Property.TYPED, Property.BOUND})
+    establishes: ClassVar[frozenset[Property]] = frozenset()
+
+    mode: str
+    """``halves``, ``alternate`` or ``random:SEED``."""
+
+    def run(self, module: Module, ctx: PassContext) -> Module:
+        """Return ``module`` with a suffix on every operator that the program leaves open.
+
+        Raises:
+            CompileError: ``mode`` is none of the three.
+        """
+        rule = _rule(self.mode)
+        mapped = frozenset(ctx.device_map.devices)
+        devices = [v for v in roles.in_order(module, ctx) if v.device in mapped]
+        functions = []
+        for function in module.functions:
+            open_ = open_operators(function, ctx.ops)
+            chosen: Mapping[Var, VirtualDevice] = {
+                binding.var: devices[rule(index, len(open_), len(devices))]
+                for index, binding in enumerate(open_)
+                if devices
+            }
+            functions.append(with_requests(function, chosen))
+        return module.with_functions(functions)
+
+
+def _rule(mode: str) -> Rule:
+    name, _, seed = mode.partition(":")
+    if mode == "halves":
+        return lambda index, count, devices: index * devices // count
+    if mode == "alternate":
+        return lambda index, count, devices: index % devices
+    if name == "random" and seed.removeprefix("-").isdecimal():
+        draw = random.Random(int(seed))
+        return lambda index, count, devices: draw.randrange(devices)
+    raise CompileError(catalog.split_mode(mode))
+
+
+__all__ = ["Split"]
