@@ -9,6 +9,7 @@ from typing import Final
 from reference_vm.oracle import (
     arithmetic,
     functions,
+    grid,
     indexing,
     linalg,
     movement,
@@ -36,6 +37,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         **recurrent.MEANINGS,
         **signal.MEANINGS,
         **resize.MEANINGS,
+        **grid.MEANINGS,
         **quantization.MEANINGS,
         **sorting.MEANINGS,
     }
