@@ -20,11 +20,11 @@ from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.ir.rewrite import walk
 from reference_vm.linking import check_executor
 from reference_vm.ops.catalog import OPS
-from reference_vm.passes.bind_vdevices import BindVdevices
-from reference_vm.passes.context import Pass, PassContext, Policy
-from reference_vm.passes.infer_types import InferTypes
-from reference_vm.passes.insert_copies import InsertCopies
-from reference_vm.passes.plan_devices import PlanDevices
+from reference_vm.passes import pipeline
+from reference_vm.passes.catalog import default_pipeline
+from reference_vm.passes.context import PassContext, Policy
+from reference_vm.passes.fuse import Fuse
+from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import target_for
 from reference_vm.types import DeviceMap, DeviceName, leaves
@@ -58,9 +58,14 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     *,
     policy: str = "copy",
     default: str | None = None,
+    place: str | Sequence[str] = (),
+    split: str | None = None,
     nominal: Mapping[str, int] | None = None,
+    fuse: bool = True,
+    plan_memory: bool = False,
     executor: str | None = None,
     weights: Path | str | None = None,
+    check: bool = False,
 ) -> Program:
     """Return ``module`` compiled for the devices that its roles are bound to.
 
@@ -69,9 +74,14 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         device_map: The device of each role; ``host`` is ``cpu:0`` unless it says otherwise.
         policy: What to do with a value wanted on two devices: ``copy``, ``replicate``, ``error``.
         default: The role or device for what nothing places; otherwise the first of the map.
+        place: Requests by names of variables, ``"encoder/layer.1/*=accel"``, one or several.
+        split: How to spread what nothing places: ``halves``, ``alternate`` or ``random:SEED``.
         nominal: Sizes of symbols, for weighing copies against each other.
+        fuse: Whether operators may share a kernel.
+        plan_memory: Whether storage is reused by a plan; otherwise each result has its own.
         executor: The target that makes kernels: ``numpy`` or ``numba``.
         weights: The folder of the weights files that the module names.
+        check: Whether each pass is held to its contract.
 
     Raises:
         CompileError: The program is at fault, or an option is.
@@ -89,8 +99,12 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         dict(nominal or {}),
         {kind: target_for(kind, executor).traits for kind in kinds},
     )
-    for step in _pipeline():
-        module = step.run(module, ctx)
+    passes = default_pipeline(place if isinstance(place, str) else ",".join(place), split)
+    if fuse or plan_memory:
+        passes += (Fuse(fuse),)
+    if plan_memory:
+        passes += (PlanMemory(),)
+    module = pipeline.run(module, passes, ctx, check=check)
     folder = None if weights is None else Path(weights)
     return assemble(module, device_map=devices, executor=executor, weights=folder)
 
@@ -176,7 +190,3 @@ def _policy(policy: str) -> Policy:
         return Policy(policy)
     except ValueError as error:
         raise CompileError(catalog.unknown_policy(policy, tuple(Policy))) from error
-
-
-def _pipeline() -> tuple[Pass, ...]:
-    return (BindVdevices(), InferTypes(), PlanDevices(), InsertCopies())
