@@ -1,7 +1,8 @@
 """Run passes one after the other, and hold each to its contract.
 
 A module must have the properties that a pass requires. With ``check``, each pass is also held to
-its word: that it establishes what it says, keeps what held, and leaves its input as it was.
+its word: that it establishes what it says, keeps what held, makes a well-formed module, and leaves its input
+as it was.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reference_vm.diagnostics import CompileError, catalog
-from reference_vm.ir import structural
+from reference_vm.ir import structural, verify
 from reference_vm.ir.nodes import Module
 from reference_vm.passes.context import Pass, PassContext, Property
 from reference_vm.passes.properties import violation
@@ -58,6 +59,9 @@ def _check(
     name, earlier = done[-1], ", ".join(done[:-1]) or "nothing"
     if structural.digest(module) != before:
         raise BrokenPass(f"{name} changed its input; before it ran: {earlier}")
+    malformed = verify.check(after)
+    if malformed:
+        raise BrokenPass(f"after {name} the module is malformed: {malformed[0]}")
     for property_ in sorted(known, key=list(Property).index):
         found = violation(property_, after, ctx)
         if found is not None:

@@ -1,0 +1,71 @@
+"""``reference-vm opt``: what passes make of a program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reference_vm import text
+from reference_vm.diagnostics import CompileError
+from reference_vm.ir.verify import verify
+from reference_vm.ops.catalog import OPS
+from reference_vm.passes import pipeline, pipeline_text
+from reference_vm.passes.catalog import PASSES, default_pipeline
+from reference_vm.passes.context import Pass, PassContext, Policy
+from reference_vm.types import DeviceMap
+
+NAME = "opt"
+HELP = "print what passes make of a program"
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="a .hir file, or - for the standard input")],
+    pipeline_: Annotated[
+        str | None,
+        typer.Option("--pipeline", metavar="PASSES", help="as in infer-types,fold-constants"),
+    ] = None,
+    device_map: Annotated[
+        str, typer.Option(metavar="ROLE=DEVICE,…", help="which device each role is")
+    ] = "",
+    policy: Annotated[Policy, typer.Option(help="for values wanted on two devices")] = Policy.COPY,
+    default: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="for what nothing places")
+    ] = None,
+    check: Annotated[bool, typer.Option(help="hold each pass to its contract")] = False,
+    short: Annotated[bool, typer.Option(help="leave out the types of bindings")] = False,
+) -> None:
+    """Print the module after the passes; without ``--pipeline``, after those of the compiler.
+
+    Raises:
+        DiagnosticError: The program is at fault.
+    """
+    ctx = PassContext(OPS, _device_map(device_map), policy, default)
+    passes = default_pipeline() if pipeline_ is None else _passes(pipeline_)
+    module = text.parse(_read(file), str(file))
+    verify(module)
+    after = pipeline.run(module, passes, ctx, check=check)
+    print(text.print_module(after, short=short), end="")
+
+
+def _device_map(written: str) -> DeviceMap:
+    try:
+        return DeviceMap.parse(written)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--device-map") from error
+
+
+def _passes(written: str) -> tuple[Pass, ...]:
+    try:
+        return pipeline_text.parse(written, PASSES)
+    except CompileError as error:
+        raise typer.BadParameter(f"\n{error}", param_hint="--pipeline") from error
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(str(error), param_hint="FILE") from error

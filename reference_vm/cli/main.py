@@ -1,0 +1,41 @@
+"""The command line: one line for each command.
+
+Exit codes: 0; 1 if the program is at fault; 2 for wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from reference_vm.cli.commands import opt
+from reference_vm.diagnostics import DiagnosticError
+
+_COMMANDS = (opt,)
+
+
+def application() -> typer.Typer:
+    """Return the application with all its commands."""
+    app = typer.Typer(
+        help="Compile and run placed tensor programs.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(lambda: None)
+    for command in _COMMANDS:
+        app.command(command.NAME, help=command.HELP)(command.run)
+    return app
+
+
+def main() -> None:
+    """Run the command that the arguments name; ends the process with its exit code."""
+    try:
+        application()()
+    except DiagnosticError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+__all__ = ["application", "main"]
