@@ -68,7 +68,8 @@ def coordinates(axis: Axis, mode: str) -> tuple[Fraction, Fraction]:
         case "asymmetric":
             return 1 / axis.scale, Fraction(0)
         case "align_corners":
-            return Fraction(last, max(1, axis.output - 1)), Fraction(0)
+            steps = axis.scale * axis.size - 1  # unrounded, as ONNX's own test data have it
+            return Fraction(last) / steps if steps > 0 else Fraction(0), Fraction(0)
         case "pytorch_half_pixel" if axis.output <= 1:
             return Fraction(0), Fraction(0)
         case "half_pixel_symmetric":

@@ -35,9 +35,8 @@ class _Axis:
             case "asymmetric":
                 return index / self.scale
             case "align_corners":
-                if self.output == 1:
-                    return Fraction(0)
-                return Fraction(index * (self.size - 1), self.output - 1)
+                length = self.scale * self.size
+                return index * (self.size - 1) / (length - 1) if length > 1 else Fraction(0)
             case "pytorch_half_pixel" if self.output <= 1:
                 return Fraction(0)
             case "half_pixel_symmetric":
