@@ -377,7 +377,9 @@ class _Body:
             if not c.accept(","):
                 c.take(")", "`,` or `)`")
                 return tuple(args), NO_ATTRS
-        return tuple(args), _attrs(c, ")") if c.kind == "NAME" else NO_ATTRS
+        if c.kinds[c.at + 1] == "(":
+            raise c.error("an operand; give the inner call a name first")
+        return tuple(args), _attrs(c, ")")
 
     def _operand(self) -> nodes.Operand:
         c = self.c

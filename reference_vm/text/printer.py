@@ -29,6 +29,7 @@ from reference_vm.types import (
     TupleType,
     Type,
     VirtualDevice,
+    leaves,
 )
 from reference_vm.types.device import GLOBAL_SCOPE
 from reference_vm.types.elements import decode, is_default_nan, is_nan, shortest, words
@@ -39,7 +40,11 @@ LISTED: Final = 64
 
 
 def print_module(module: nodes.Module, short: bool = False) -> str:
-    """Return the text of ``module``; ``short`` leaves out the types of bindings."""
+    """Return the text of ``module``.
+
+    ``short`` leaves out the types of bindings that ``infer-types`` finds again: all but placed ones
+    and the targets of ``match_cast``.
+    """
     version = f"version {module.version} " if module.version != 1 else ""
     lines = [f"module {version}{{"]
     lines.extend(_vdevice_lines(module.vdevices))
@@ -209,8 +214,7 @@ class _FunctionPrinter:
         self.lines.append(f"{indent}}}")
 
     def _binding(self, binding: nodes.Binding, indent: str) -> Steps[None]:
-        typed = "" if self.short or not binding.var.type else f": {self._type(binding.var.type)}"
-        target = f"{indent}{self.names[binding.var]}{typed} = "
+        target = f"{indent}{self.names[binding.var]}{self._annotation(binding)} = "
         suffix = f" {role(binding.request)}" if binding.request else ""
         match binding.value:
             case nodes.If() as value:
@@ -230,6 +234,12 @@ class _FunctionPrinter:
                 self.lines.append(f"{indent}}}{suffix}")
             case value:
                 self.lines.append(f"{target}{self._flat(value)}{suffix}")
+
+    def _annotation(self, binding: nodes.Binding) -> str:
+        type_ = binding.var.type
+        if type_ is None or (self.short and not _is_meant(binding, type_)):
+            return ""
+        return f": {self._type(type_)}"
 
     def _arms(self, arms: Sequence[nodes.Arm], indent: str) -> Steps[None]:
         for arm in arms:
@@ -285,6 +295,13 @@ class _FunctionPrinter:
         if isinstance(operand, nodes.Var):
             return self.names[operand]
         return f"@{identifier(operand.name)}" if operand else "none"
+
+
+def _is_meant(binding: nodes.Binding, type_: Type) -> bool:
+    """Whether the type of a binding says what its expression does not."""
+    value = binding.value
+    is_cast = isinstance(value, nodes.Call) and value.op == "match_cast"
+    return is_cast or any(leaf.vdevice is not None for leaf in leaves(type_))
 
 
 def _bound(bound: nodes.Bound) -> str:

@@ -143,7 +143,7 @@ def _product(c: Cursor, depth: int) -> Dim:
 
 
 def _factor(c: Cursor, depth: int) -> Dim:
-    first, negative = c.at, False
+    negative = False
     while c.accept("-"):
         negative = not negative
     dim = _atom(c, depth)
