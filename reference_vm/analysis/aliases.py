@@ -22,7 +22,6 @@ from typing import TypeAlias, final
 from reference_vm.analysis.union_find import UnionFind
 from reference_vm.ir.nodes import (
     Alias,
-    Block,
     Call,
     Expr,
     Function,
