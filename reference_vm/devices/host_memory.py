@@ -28,7 +28,7 @@ POISON: Final = 0x7B
 def aligned(nbytes: int) -> Any:
     """Return ``nbytes`` bytes of uninitialised memory that begin at a multiple of `ALIGNMENT`."""
     raw = np.empty(nbytes + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    start = -raw.__array_interface__["data"][0] % ALIGNMENT
     return raw[start : start + nbytes]
 
 

@@ -36,7 +36,8 @@ from reference_vm.devices.faults import (
 from reference_vm.types import DeviceName
 
 _GUARD: Final = 64
-_GUARD_BYTE: Final = 0xA5
+_GUARDS: Final = bytes([0xA5]) * _GUARD
+_GUARD_VALUES: Final = np.frombuffer(_GUARDS, np.uint8)
 
 
 @final
@@ -100,6 +101,9 @@ class SimDevice:
         self.variant = variant
         self.ledger = Ledger()
         self._usage = host_memory.Usage()
+        self._blocks: dict[int, Any] = {}
+        """Each allocation with its guards, by the buffer's id."""
+
         self._events = 0
         self._now = 0
 
@@ -116,27 +120,23 @@ class SimDevice:
         except (MemoryError, ValueError) as error:
             raise OutOfMemory(self.name, nbytes, self._usage.current, limit) from error
         block.fill(host_memory.POISON)
-        block[:_GUARD] = _GUARD_BYTE
-        block[_GUARD + nbytes :] = _GUARD_BYTE
+        block[:_GUARD] = block[_GUARD + nbytes :] = _GUARD_VALUES
         self._usage.add(nbytes)
-        return Buffer(self, nbytes, block[_GUARD : _GUARD + nbytes])
+        buffer = Buffer(self, nbytes, block[_GUARD : _GUARD + nbytes])
+        self._blocks[buffer.id] = block
+        return buffer
 
     def free(self, buffer: Buffer) -> None:
         if not buffer.alive:
             raise UseAfterFree(self.name, buffer)
         buffer.alive = False
         self._usage.current -= buffer.nbytes
-        memory, buffer.memory = buffer.memory, None
-        memory.fill(host_memory.POISON)
-        self._check_guards(buffer, memory)
-
-    def _check_guards(self, buffer: Buffer, memory: Any) -> None:
-        start = memory.ctypes.data - memory.base.ctypes.data
-        raw = memory.base
-        if (raw[start - _GUARD : start] != _GUARD_BYTE).any():
+        buffer.memory.fill(host_memory.POISON)
+        buffer.memory = None
+        block = self._blocks.pop(buffer.id)
+        if block[:_GUARD].tobytes() != _GUARDS:
             raise GuardViolation(self.name, buffer, "before")
-        end = start + buffer.nbytes
-        if (raw[end : end + _GUARD] != _GUARD_BYTE).any():
+        if block[_GUARD + buffer.nbytes :].tobytes() != _GUARDS:
             raise GuardViolation(self.name, buffer, "after")
 
     def upload(self, array: Any, target: Tensor) -> None:
