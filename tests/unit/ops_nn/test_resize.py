@@ -76,7 +76,7 @@ def as_onnx(attrs: dict[str, Any]) -> dict[str, Any]:
     ],
     ids=lambda more: " ".join(map(str, more.values())),
 )
-def test_interpolation_agrees_with_onnxruntime(
+def test_interpolation_agrees_with_onnx(
     more: dict[str, Any], coordinates: str, target: str
 ) -> None:
     attrs = {**more, "coordinate_transformation_mode": coordinates, "extrapolation_value": 9.0}
@@ -84,7 +84,9 @@ def test_interpolation_agrees_with_onnxruntime(
 
     found = compute(RESIZE, *given, **attrs)
 
-    (expected,) = by_onnxruntime("Resize", given, opset=19, **as_onnx(attrs))
+    unrounded = coordinates == "align_corners" and target == "shorter"
+    judge = by_evaluator if unrounded else by_onnxruntime
+    (expected,) = judge("Resize", given, opset=19, **as_onnx(attrs))
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5)
 
 
