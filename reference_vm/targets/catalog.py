@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from reference_vm.targets.numba.target import NUMBA
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 
 _TARGETS: Final[tuple[tuple[Target, frozenset[str]], ...]] = (
+    (NUMBA, frozenset({"cpu", "sim"})),
     (NUMPY, frozenset({"cpu", "sim", "cuda"})),
 )
 """The preferred one of a kind comes first."""
@@ -30,4 +32,8 @@ def target_for(kind: str, executor: str | None = None) -> Target:
         named = TARGETS[executor]
         if any(t is named and kind in kinds for t, kinds in _TARGETS):
             return named
-    return next(t for t, kinds in _TARGETS if kind in kinds)
+    return next(t for t, kinds in _TARGETS if kind in kinds and _is_available(t))
+
+
+def _is_available(target: Target) -> bool:
+    return target is not NUMBA or NUMBA.available

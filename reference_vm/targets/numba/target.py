@@ -6,10 +6,11 @@ given to the library target. Kernels whose nests are alike share machine code, w
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
@@ -19,11 +20,13 @@ from reference_vm.loops.lower import NoLoops, lower
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.numba.kernel import CompiledKernel
-from reference_vm.targets.numba.launch import Launcher
-from reference_vm.targets.numba.machine import Machine, Statistics
 from reference_vm.targets.numba.object_cache import ObjectCache, default_folder
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
+
+if TYPE_CHECKING:
+    from reference_vm.targets.numba.launch import Launcher
+    from reference_vm.targets.numba.machine import Machine, Statistics
 
 MAX_FUSED: Final = 64
 """Operators in one kernel: more would only lengthen compilation."""
@@ -57,12 +60,22 @@ class NumbaTarget:
     cache: ObjectCache | None = None
     """Where object code is kept; ``None`` for the user's own folder."""
 
+    @property
+    def available(self) -> bool:
+        """Whether what it compiles with is installed."""
+        return importlib.util.find_spec("llvmlite") is not None
+
     @cached_property
     def machine(self) -> Machine:
+        """LLVM, loaded when the first kernel is compiled."""
+        from reference_vm.targets.numba.machine import Machine
+
         return Machine(self.cache or ObjectCache(default_folder()))
 
     @cached_property
     def _launcher(self) -> Launcher:
+        from reference_vm.targets.numba.launch import Launcher
+
         return Launcher(self.machine)
 
     @cached_property
@@ -93,3 +106,6 @@ class NumbaTarget:
             if isinstance(call, Call) and self.ops[call.op].can_fail(binding.var.type):
                 return True
         return False
+
+
+NUMBA: Final = NumbaTarget()
