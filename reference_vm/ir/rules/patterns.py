@@ -27,7 +27,7 @@ from reference_vm.ir.rules.declarations import Declarations
 from reference_vm.ir.rules.events import Reading, events
 from reference_vm.source import Span
 
-WORK: Final = 200_000
+WORK: Final = 20_000
 """How many patterns may be looked at for one match before it counts as not provable."""
 
 ANY: Final = Wildcard()
@@ -82,7 +82,8 @@ def _exhaustive(value: Match, declared: Declarations) -> Iterator[Diagnostic]:
     except _MixedTypes as mixed:
         yield catalog.mixed_patterns(mixed.left, mixed.right, mixed.span or value.span)
     except _TooMuchWork:
-        yield catalog.non_exhaustive_match(None, value.span)
+        if all(_head(arm.pattern) is not None for arm in value.arms):
+            yield catalog.non_exhaustive_match(None, value.span)
     else:
         if missing is not None:
             yield catalog.non_exhaustive_match(missing, value.span)
@@ -113,6 +114,8 @@ class _State:
 @final
 @dataclass(frozen=True, slots=True)
 class _Path:
+    """Heads in pre-order, the last one first; ``None`` is ``_``."""
+
     head: _Head | None
     before: _Path | None
 
@@ -150,7 +153,10 @@ class _Arms:
             yield _State(rows, state.width - 1 + head[1], _Path(head, state.path))
         if rest is not None or not heads:
             rows = [row[1:] for row in state.rows if _head(row[0]) is None]
-            yield _State(rows, state.width - 1, _Path(rest, state.path))
+            path = _Path(rest, state.path)
+            for _ in range(rest[1] if rest is not None else 0):
+                path = _Path(None, path)
+            yield _State(rows, state.width - 1, path)
 
     def _unnamed(self, heads: dict[_Head, Pattern]) -> _Head | None:
         """Return a constructor of the type that ``heads`` are of and do not name."""
