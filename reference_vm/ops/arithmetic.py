@@ -107,7 +107,7 @@ def _dim_truncated(x: Dim, y: Dim) -> Dim:
 
 def _dim_fmod(x: Dim, y: Dim) -> Dim:
     down = _dim_truncated(x, y)
-    return subtract(x, multiply(down, y))
+    return UNKNOWN if y == 0 else subtract(x, multiply(down, y))
 
 
 def _dim_abs(x: Dim) -> Dim:
