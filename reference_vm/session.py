@@ -80,7 +80,7 @@ class Session:
             ExecutionError: There is no such entry, an argument does not fit its parameter, or the
                 run failed.
         """
-        code = self._entry(entry)
+        code = self.entry(entry)
         log = self._log = PathLog() if self._traced else None
         observer = Intermediates() if keep else None
         for device in self._devices.values():
@@ -90,7 +90,12 @@ class Session:
         finally:
             self.intermediates = observer.found if observer else None
 
-    def _entry(self, name: str) -> FunctionCode:
+    def entry(self, name: str) -> FunctionCode:
+        """Return an entry of the program.
+
+        Raises:
+            ExecutionError: There is none of that name.
+        """
         functions = self.program.executable.by_name
         code = functions.get(name)
         if code is None or not code.entry:
@@ -99,7 +104,7 @@ class Session:
         return code
 
     def __getitem__(self, entry: str) -> Callable[..., Any]:
-        self._entry(entry)
+        self.entry(entry)
         return lambda *args: self.run(entry, *args)
 
     @property

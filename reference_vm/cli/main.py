@@ -10,9 +10,10 @@ import sys
 import typer
 
 from reference_vm.cli.commands import opt
+from reference_vm.cli.commands import run as run_command
 from reference_vm.diagnostics import DiagnosticError
 
-_COMMANDS = (opt,)
+_COMMANDS = (opt, run_command)
 
 
 def application() -> typer.Typer:

@@ -773,3 +773,20 @@ def split_mode(found: str) -> Diagnostic:
         code="split-mode",
         message=f"found {found}, expected halves, alternate or random:SEED",
     )
+
+
+def argument_names(function: str, found: Sequence[str], expected: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        code="argument-count",
+        message=f"@{function}: found arguments for {', '.join(found) or 'nothing'}, "
+        f"expected {', '.join(expected) or 'none'}",
+    )
+
+
+def cannot_make_up(name: str, type_: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="argument-count",
+        message=f"no argument can be made up for %{name}, which is {type_}",
+        span=span,
+        help="hand it over with --args",
+    )

@@ -1,0 +1,153 @@
+"""``reference-vm run``: run a program or an ONNX model once; print results and what it moved."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from reference_vm import compiler
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.cli import arguments
+from reference_vm.exchange import from_onnx
+from reference_vm.ir.nodes import Module
+from reference_vm.passes.context import Policy
+from reference_vm.runtime.trace import Record, Trace
+from reference_vm.session import Session
+from reference_vm.text import parse
+
+NAME = "run"
+HELP = "run a program or an ONNX model"
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="a .hir or .onnx file, or - for standard input")],
+    device_map: Annotated[
+        str, typer.Option(metavar="ROLE=DEVICE,…", help="which device each role is")
+    ] = "",
+    policy: Annotated[Policy, typer.Option(help="for values wanted on two devices")] = Policy.COPY,
+    default: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="for what nothing places")
+    ] = None,
+    place: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN=ROLE", help="requests by name")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="RULE", help="halves, alternate or random:SEED")
+    ] = None,
+    executor: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="who makes the kernels")
+    ] = None,
+    entry: Annotated[str, typer.Option(help="the function to run")] = "main",
+    args: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="arguments by parameter, as .npz")
+    ] = None,
+    size: Annotated[
+        list[str] | None, typer.Option(metavar="SYMBOL=N", help="for arguments made up")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="for arguments made up")] = 0,
+    trace: Annotated[bool, typer.Option("--trace", help="print every record")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Run an entry once; without ``--args`` on arguments that are made up.
+
+    Raises:
+        DiagnosticError: The program or an argument is at fault, or the run failed.
+    """
+    program = compiler.compile(
+        _read(file),
+        device_map,
+        policy=policy,
+        default=default,
+        place=place or (),
+        split=split,
+        executor=executor,
+        weights=None if str(file) == "-" else file.parent,
+    )
+    session = Session(program)
+    code = session.entry(entry)
+    results = session.run(entry, *_arguments(code, args, _sizes(size or []), seed))
+    if as_json:
+        print(json.dumps(_as_json(results, session.trace)))
+        return
+    for line in (*_shown(results, "result"), *_summary(session.trace, trace)):
+        print(line)
+
+
+def _read(file: Path) -> Module:
+    try:
+        if file.suffix == ".onnx":
+            return from_onnx(file)
+        text = sys.stdin.read() if str(file) == "-" else file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(str(error), param_hint="FILE") from error
+    return parse(text, str(file))
+
+
+def _sizes(written: list[str]) -> dict[str, int]:
+    sizes = {}
+    for part in written:
+        symbol, _, number = part.partition("=")
+        if not number.isdigit():
+            raise typer.BadParameter(f"found {part!r}, expected n=8", param_hint="--size")
+        sizes[symbol.strip()] = int(number)
+    return sizes
+
+
+def _arguments(
+    code: FunctionCode, file: Path | None, sizes: dict[str, int], seed: int
+) -> list[Any]:
+    if file is None:
+        return arguments.made_up(code, sizes, seed)
+    try:
+        return arguments.read(file, code)
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(str(error), param_hint="--args") from error
+
+
+def _shown(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _shown(item, f"{name}[{index}]")
+        return
+    yield f"{name}: {value.dtype}{list(value.shape)}"
+    yield np.array2string(value, threshold=64, edgeitems=3)
+
+
+def _summary(trace: Trace, everything: bool) -> Iterator[str]:
+    if everything:
+        yield from map(_line, trace)
+    kernels = Counter(r.device for r in trace if r.kind in ("kernel", "library"))
+    for device, count in sorted(kernels.items()):
+        yield f"kernels on {device}: {count}"
+    copies = [r for r in trace if r.kind == "copy"]
+    yield f"transfers: {len(copies)}, {sum(r.bytes for r in copies)} bytes"
+    if not everything:
+        yield from map(_line, copies)
+
+
+def _line(record: Record) -> str:
+    text = f"  {record.index:5} {record.kind:8}{record.op:24} {record.device}"
+    if record.cause is None:
+        return f"{text} {' '.join(record.defines)}".rstrip()
+    reader = f" for {record.cause.reader}" if record.cause.reader else ""
+    moved = f"{record.cause.value or '?'}: {record.source} -> {record.target}"
+    return f"  {record.index:5} copy    {moved}, {record.bytes} bytes ({record.cause.kind}{reader})"
+
+
+def _as_json(results: Any, trace: Trace) -> dict[str, Any]:
+    return {"results": _json_value(results), "trace": [asdict(record) for record in trace]}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_json_value(v) for v in value]
+    data = value.astype(np.float64) if value.dtype.kind not in "biuf" else value
+    return {"dtype": str(value.dtype), "shape": list(value.shape), "data": data.ravel().tolist()}
