@@ -11,7 +11,16 @@ from typing import Any, Final
 
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
-from reference_vm.ops.definition import Array, Attr, DataError, Namespace, OpCall, OpDef, Operand
+from reference_vm.ops.definition import (
+    Array,
+    Attr,
+    DataError,
+    Namespace,
+    OpCall,
+    OpDef,
+    Operand,
+    Trait,
+)
 from reference_vm.ops.numerics import lifted
 from reference_vm.ops.operands import agreed, shaped
 from reference_vm.ops.windows import (
@@ -181,6 +190,7 @@ CONV_INTEGER: Final = OpDef(
     infer=_infer_conv_integer,
     compute=_compute_conv_integer,
     attrs=_ATTRS,
+    traits=frozenset({Trait.EXACT}),
     origin="onnx",
 )
 

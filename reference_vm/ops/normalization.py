@@ -11,6 +11,7 @@ from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.numerics import lifted
 from reference_vm.ops.operands import agreed, shaped
+from reference_vm.ops.row_rules import LAYER_NORM_ROWS, LOG_SOFTMAX_ROWS, SOFTMAX_ROWS
 from reference_vm.ops.shapes import broadcast, normalize_axis
 from reference_vm.types import TensorType, Type
 from reference_vm.types.dtype import FLOATS
@@ -178,6 +179,7 @@ SOFTMAX: Final = OpDef(
     infer=_infer_along_axis,
     compute=_compute_softmax,
     attrs={"axis": Attr((int,), -1)},
+    loops=SOFTMAX_ROWS,
     origin="onnx",
 )
 
@@ -188,6 +190,7 @@ LOG_SOFTMAX: Final = OpDef(
     infer=_infer_along_axis,
     compute=_compute_log_softmax,
     attrs={"axis": Attr((int,), -1)},
+    loops=LOG_SOFTMAX_ROWS,
     origin="onnx",
 )
 
@@ -198,6 +201,7 @@ LAYER_NORM: Final = OpDef(
     infer=_infer_layer_norm,
     compute=_compute_layer_norm,
     attrs={"axis": Attr((int,), -1), **_EPSILON},
+    loops=LAYER_NORM_ROWS,
     origin="onnx",
 )
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from reference_vm.ops.checks import tensor_of
-from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
+from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand, Trait
 from reference_vm.ops.numerics import is_float, lifted, quiet, widened
 from reference_vm.ops.windows import (
     ATTRS,
@@ -171,6 +171,7 @@ def _compute_lp(
 
 _ATTRS: Final = {"kernel_shape": Attr((tuple,)), **ATTRS, "ceil_mode": Attr((bool,), False)}
 _MAX_ATTRS: Final = {**_ATTRS, "storage_order": Attr((int,), 0)}
+_EXACT: Final = frozenset({Trait.EXACT})
 
 MAX_POOL: Final = OpDef(
     name="max_pool",
@@ -179,6 +180,7 @@ MAX_POOL: Final = OpDef(
     infer=_infer_max,
     compute=_compute_max,
     attrs=_MAX_ATTRS,
+    traits=_EXACT,
     origin="onnx",
 )
 
@@ -189,6 +191,7 @@ MAX_POOL_WITH_INDICES: Final = OpDef(
     infer=_infer_max_with_indices,
     compute=_compute_max_with_indices,
     attrs=_MAX_ATTRS,
+    traits=_EXACT,
     origin="onnx",
 )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
-from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
+from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand, Trait
 from reference_vm.ops.numerics import does_not_fit, quiet, widened
 from reference_vm.ops.operands import agreed
 from reference_vm.ops.quantization_types import (
@@ -196,6 +196,7 @@ MATMUL_INTEGER: Final = OpDef(
     ),
     infer=_infer_matmul_integer,
     compute=_compute_matmul_integer,
+    traits=frozenset({Trait.EXACT}),
     origin="onnx",
 )
 

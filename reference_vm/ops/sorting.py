@@ -146,6 +146,7 @@ TOP_K: Final = OpDef(
         "largest": Attr((bool,), True),
         "sorted": Attr((bool,), True),
     },
+    traits=frozenset({Trait.EXACT}),
     origin="onnx",
 )
 
@@ -155,7 +156,7 @@ NONZERO: Final = OpDef(
     operands=(Operand("x"),),
     infer=_infer_nonzero,
     compute=_compute_nonzero,
-    traits=frozenset({Trait.DATA_DEPENDENT}),
+    traits=frozenset({Trait.DATA_DEPENDENT, Trait.EXACT}),
     origin="onnx",
 )
 
@@ -166,7 +167,7 @@ UNIQUE: Final = OpDef(
     infer=_infer_unique,
     compute=_compute_unique,
     attrs={"axis": Attr((int, type(None)), None), "sorted": Attr((bool,), True)},
-    traits=frozenset({Trait.DATA_DEPENDENT}),
+    traits=frozenset({Trait.DATA_DEPENDENT, Trait.EXACT}),
     origin="onnx",
 )
 
