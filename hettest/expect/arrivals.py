@@ -58,6 +58,9 @@ class _Reader:
     roots: dict[nodes.Var, tuple[nodes.Var, ...]] = field(default_factory=dict)
     """The values that each variable stands for."""
 
+    items: dict[nodes.Var, tuple[nodes.Var, ...]] = field(default_factory=dict)
+    """What each tuple that was made here holds."""
+
     classes: dict[nodes.Var, set[str]] = field(default_factory=dict)
     made: dict[nodes.Var, frozenset[str]] = field(default_factory=dict)
 
@@ -105,9 +108,13 @@ class _Reader:
     def _follow(self, binding: nodes.Binding) -> None:
         """Note what the binding's variable stands for."""
         match binding.value:
-            case nodes.Alias(var=source) | nodes.Project(tuple=source):
-                self._share(binding.var, self.roots.get(source, ()))
+            case nodes.Alias(var=source):
+                self._stand_for(binding.var, source)
+            case nodes.Project(tuple=source, index=index):
+                known = self.items.get(source)
+                self._stand_for(binding.var, source if known is None else known[index])
             case nodes.MakeTuple(items=items):
+                self.items[binding.var] = items
                 self._share(binding.var, tuple(r for i in items for r in self.roots.get(i, ())))
             case nodes.Call() as call:
                 self._follow_call(binding, call)
@@ -125,6 +132,11 @@ class _Reader:
         else:
             name = name_of(self.situation.function, binding.var)
             self._begin(binding.var, self.situation.made_on.get(name, frozenset()))
+
+    def _stand_for(self, var: nodes.Var, source: nodes.Var) -> None:
+        self._share(var, self.roots.get(source, ()))
+        if source in self.items:
+            self.items[var] = self.items[source]
 
     def _share(self, var: nodes.Var, roots: tuple[nodes.Var, ...]) -> None:
         self.roots[var] = roots
