@@ -62,7 +62,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     split: str | None = None,
     nominal: Mapping[str, int] | None = None,
     fuse: bool = True,
-    plan_memory: bool = False,
+    plan_memory: bool = True,
     executor: str | None = None,
     weights: Path | str | None = None,
     check: bool = False,

@@ -5,7 +5,7 @@ Every variable has a register of its own, so what a branch made is still there a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,7 +81,7 @@ class FunctionEmitter:
             self.function.result,
             self.registers.count,
             tuple(self.all_symbols),
-            tuple(self.code),
+            tuple(_allocations_located(self.code)),
             {b.symbol: SymbolBound(b.lower, b.upper) for b in self.function.bounds},
             entry,
         )
@@ -386,6 +386,26 @@ _PLANNED = {
 
 def _is_planned(binding: Binding) -> bool:
     return isinstance(binding.value, Call) and binding.value.op in _PLANNED
+
+
+def _allocations_located(code: Sequence[bc.Instruction]) -> Iterator[bc.Instruction]:
+    """Yield ``code`` with each allocation said to come from the first that writes into it."""
+    first: dict[bc.Register, bc.Site] = {}
+    for instruction in code:
+        match instruction:
+            case bc.Launch(targets=targets, site=site):
+                for target in targets:
+                    if target.storage is not None:
+                        first.setdefault(target.storage, site)
+            case bc.Copy(target=bc.Target(storage=int() as storage), site=site):
+                first.setdefault(storage, site)
+            case _:
+                pass
+    for instruction in code:
+        if isinstance(instruction, bc.AllocStorage):
+            yield replace(instruction, site=first.get(instruction.target, instruction.site))
+        else:
+            yield instruction
 
 
 def _present(args: Sequence[Operand]) -> tuple[Var, ...]:
