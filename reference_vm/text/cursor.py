@@ -14,7 +14,7 @@ from typing import final
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.source import Source, Span
 from reference_vm.text.lexer import Tokens, tokenize, unquote
-from reference_vm.types import VirtualDevice
+from reference_vm.types import TensorType, VirtualDevice
 
 
 @final
@@ -29,6 +29,9 @@ class Cursor:
     roles: Mapping[str, VirtualDevice] = field(default_factory=dict)
     found: list[Diagnostic] = field(default_factory=list)
     at: int = 0
+    tensors: dict[str, TensorType] = field(default_factory=dict)
+    """The tensor types read so far, by how they are written."""
+
     splatted: int = 0
     """How many bytes the ``splat`` constants so far stand for."""
 

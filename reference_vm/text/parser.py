@@ -279,7 +279,7 @@ class _Body:
         c.take("{")
         statements: list[nodes.Statement] = []
         while not c.accept(ending):
-            if c.kind == "LOCAL":
+            if c.kinds[c.at] == "LOCAL":
                 binding: nodes.Binding = yield self._binding(depth)
                 statements.append(binding)
             elif c.kind == "dataflow":
@@ -315,23 +315,24 @@ class _Body:
         c = self.c
         var = self._target()
         value: nodes.Expr
-        if c.kind == "if":
-            value = yield self._if(depth)
-        elif c.kind == "match":
-            value = yield self._match(depth)
-        elif c.kind == "fn":
-            value = yield self._closure(depth)
-        else:
-            value = self._flat()
+        match c.kinds[c.at]:
+            case "NAME":
+                value = self._call()
+            case "if":
+                value = yield self._if(depth)
+            case "match":
+                value = yield self._match(depth)
+            case "fn":
+                value = yield self._closure(depth)
+            case _:
+                value = self._flat()
         self.variables[var.name] = var
-        return nodes.Binding(var, value, c.role() if c.kind == "GLOBAL" else None)
+        return nodes.Binding(var, value, c.role() if c.kinds[c.at] == "GLOBAL" else None)
 
     def _flat(self) -> nodes.Expr:
-        """Read an expression without regions."""
+        """Read an expression without regions that is no call of an operator."""
         c = self.c
         match c.kind:
-            case "NAME":
-                return self._call()
             case "LOCAL" | "GLOBAL" if c.kinds[c.at + 1] == "(":
                 return self._invoke()
             case "LOCAL":
@@ -372,19 +373,19 @@ class _Body:
         args: list[nodes.Operand] = []
         if c.accept(")"):
             return (), NO_ATTRS
-        while c.kind != "NAME":
-            args.append(self._operand())
+        kinds = c.kinds
+        while kinds[c.at] != "NAME":
+            args.append(self._read() if kinds[c.at] == "LOCAL" else self._operand())
             if not c.accept(","):
                 c.take(")", "`,` or `)`")
                 return tuple(args), NO_ATTRS
-        if c.kinds[c.at + 1] == "(":
+        if kinds[c.at + 1] == "(":
             raise c.error("an operand; give the inner call a name first")
         return tuple(args), _attrs(c, ")")
 
     def _operand(self) -> nodes.Operand:
+        """Read an operand that is no variable."""
         c = self.c
-        if c.kind == "LOCAL":
-            return self._read()
         if c.kind == "GLOBAL":
             return nodes.GlobalRef(c.name("GLOBAL", ""))
         c.take("none", OPERAND)

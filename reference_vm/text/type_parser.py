@@ -28,12 +28,14 @@ MAX_TYPE_DEPTH: Final = 100
 MAX_DIM_DEPTH: Final = 32
 """How deep parentheses and functions may nest in a dim."""
 
+_DIM_ENDS: Final = frozenset({",", "]", ")"})
+
 TYPE: Final = "a type such as f32[n, 4]"
 
 
 def parse_type(c: Cursor) -> Type:
     """Read a type."""
-    kind = c.kind
+    kind = c.kinds[c.at]
     if kind == "DTYPE":
         return _tensor(c)
     if kind == "shape":
@@ -42,6 +44,27 @@ def parse_type(c: Cursor) -> Type:
 
 
 def _tensor(c: Cursor) -> TensorType:
+    """Read a tensor type; one that was written so before is that value again."""
+    first = c.at
+    try:
+        end = c.kinds.index("]", first) + 1
+    except ValueError:
+        return _new_tensor(c)
+    if c.kinds[end] == "GLOBAL":
+        end += 1
+    written = c.source.text[c.starts[first] : c.starts[end]].rstrip()
+    known = c.tensors.get(written)
+    if known is not None:
+        c.at = end
+        return known
+    noted = len(c.found)
+    type_ = _new_tensor(c)
+    if len(c.found) == noted:
+        c.tensors[written] = type_
+    return type_
+
+
+def _new_tensor(c: Cursor) -> TensorType:
     dtype = DTYPES[c.take("DTYPE")]
     first = c.at
     shape = parse_dims(c)
@@ -118,7 +141,7 @@ def parse_dim_list(c: Cursor) -> Shape:
 
 def parse_dim(c: Cursor) -> Dim:
     """Read a dim such as ``4*n + 1``."""
-    if c.kind == "INT" and c.kinds[c.at + 1] in (",", "]"):
+    if c.kinds[c.at] == "INT" and c.kinds[c.at + 1] in _DIM_ENDS:
         return c.integer("a dim")
     return _sum(c, 1)
 

@@ -22,7 +22,7 @@ def parse_value(c: Cursor, name: str) -> AttrValue:
 
 
 def _value(c: Cursor, name: str, depth: int) -> AttrValue:
-    kind = c.kind
+    kind = c.kinds[c.at]
     if kind == "[":
         return _list(c, name, depth + 1)
     if kind == "FLOAT" or kind == "inf":
