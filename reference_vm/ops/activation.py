@@ -197,7 +197,7 @@ def _thresholded_relu_element(x: Scalar, *, alpha: float) -> Scalar:
 
 
 def _infer_prelu(call: OpCall) -> TensorType:
-    x, slope = tensor_of(call, 0, NUMERIC), tensor_of(call, 1, NUMERIC)
+    x, slope = tensor_of(call, 0, FLOATS), tensor_of(call, 1, FLOATS)
     agree_on_dtype(call, (0, 1))
     shape = broadcast(call, (x.shape, slope.shape))
     if x.shape is not None and shape is not None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.checks import INDICES, expect_rank, tensor_of
 from reference_vm.ops.contents import tidy
@@ -26,9 +24,15 @@ from reference_vm.ops.definition import (
     Trait,
 )
 from reference_vm.ops.elementwise import X
-from reference_vm.ops.numerics import does_not_fit
-from reference_vm.ops.shapes import broadcast, is_different, normalize_axis, same_dim, str_shape
-from reference_vm.types import UNKNOWN, Dim, TensorType
+from reference_vm.ops.shapes import (
+    is_different,
+    lower_bound,
+    normalize_axis,
+    same_dim,
+    str_shape,
+)
+from reference_vm.types import UNKNOWN, Dim, Shape, TensorType
+from reference_vm.types.dim import subtract
 from reference_vm.types.dtype import BOOL, INTEGERS
 
 INDEX: Final = Operand("indices")
@@ -104,34 +108,27 @@ def _element(content: Content, place: Dim) -> Dim:
 def _infer_along(call: OpCall) -> TensorType:
     x, indices = tensor_of(call, 0), tensor_of(call, 1, INDICES)
     if x.shape is None or indices.shape is None:
-        return TensorType(x.dtype, None if call.attrs["broadcast"] else indices.shape)
+        return TensorType(x.dtype, indices.shape)
     expect_rank(call, 1, (len(x.shape),))
     axis = normalize_axis(call, call.attrs["axis"], len(x.shape))
-    if not call.attrs["broadcast"]:
-        return TensorType(x.dtype, indices.shape)
-    here = indices.shape[axis : axis + 1]
-    shape = broadcast(call, ((*x.shape[:axis], *here, *x.shape[axis + 1 :]), indices.shape))
-    return TensorType(x.dtype, shape)
+    expect_reach(call, x.shape, indices.shape, axis)
+    return TensorType(x.dtype, indices.shape)
 
 
-def _along(xp: Namespace, x: Array, indices: Array, *, axis: int, broadcast: bool) -> Array:
-    places = within(xp, indices, x.shape[axis])
-    if broadcast:
-        x, places = _broadcast_beside(xp, x, places, axis % x.ndim)
-    else:
-        check_reach(x.shape, indices.shape, axis)
-    return x[mesh(xp, places, axis)]
+def expect_reach(call: OpCall, shape: Shape, indices: Shape, axis: int) -> None:
+    """Raise ``shape-mismatch`` if indices certainly reach beyond ``shape`` but along ``axis``."""
+    pairs = enumerate(zip(indices, shape, strict=True))
+    if any(i != axis and lower_bound(subtract(found, size)) > 0 for i, (found, size) in pairs):
+        raise call.error(
+            "shape-mismatch",
+            f"indices of shape {str_shape(indices)} reach beyond {str_shape(shape)}",
+            f"only along axis {axis} may there be more indices than elements",
+        )
 
 
-def _broadcast_beside(xp: Namespace, x: Array, places: Array, axis: int) -> tuple[Array, Array]:
-    """Return both with all axes but ``axis`` broadcast to each other."""
-    other = (*x.shape[:axis], places.shape[axis], *x.shape[axis + 1 :])
-    try:
-        wanted = np.broadcast_shapes(other, places.shape)
-    except ValueError as error:
-        raise does_not_fit(error) from error
-    whole = (*wanted[:axis], x.shape[axis], *wanted[axis + 1 :])
-    return xp.broadcast_to(x, whole), xp.broadcast_to(places, wanted)
+def _along(xp: Namespace, x: Array, indices: Array, *, axis: int) -> Array:
+    check_reach(x.shape, indices.shape, axis)
+    return x[mesh(xp, within(xp, indices, x.shape[axis]), axis)]
 
 
 def check_reach(shape: Sequence[int], indices: Sequence[int], axis: int) -> None:
@@ -252,15 +249,13 @@ OPS: Final[tuple[OpDef, ...]] = (
     ),
     OpDef(
         name="take_along_axis",
-        summary=(
-            "The element of x at each place but for an axis, where the index is the place; the"
-            " other axes broadcast, or, if not, the indices' shape is the result's (ONNX)."
-        ),
+        summary="At each place of the indices, the element of x there, but along an axis at the index.",
         operands=(X, INDEX),
-        attrs={"axis": Attr((int,), -1), "broadcast": Attr((bool,), True)},
+        attrs={"axis": Attr((int,), -1)},
         infer=_infer_along,
         compute=_along,
         traits=_READS,
+        origin="onnx",
     ),
     OpDef(
         name="gather_nd",

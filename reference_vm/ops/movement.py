@@ -100,7 +100,7 @@ def _infer_flip(call: OpCall) -> TensorType:
     return TensorType(x.dtype, x.shape)
 
 
-def _flip(xp: Namespace, x: Array, *, axes: tuple[int, ...] | None) -> Array:
+def _flip(xp: Namespace, x: Array, *, axes: tuple[int, ...]) -> Array:
     return xp.flip(x, axes)
 
 
@@ -238,11 +238,11 @@ OPS: Final[tuple[OpDef, ...]] = (
     ),
     moving(
         "flip",
-        "Backwards along axes; along all if none is given.",
+        "Backwards along axes.",
         _infer_flip,
         _flip,
         loops=Move("flip"),
-        attrs={"axes": _AXES},
+        attrs={"axes": Attr((tuple,))},
     ),
     moving(
         "tile",

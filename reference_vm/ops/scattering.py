@@ -20,7 +20,15 @@ from reference_vm.ops.definition import (
     Trait,
 )
 from reference_vm.ops.elementwise import X
-from reference_vm.ops.indexing import INDEX, check_reach, mesh, split_tuples, tuple_length, within
+from reference_vm.ops.indexing import (
+    INDEX,
+    check_reach,
+    expect_reach,
+    mesh,
+    split_tuples,
+    tuple_length,
+    within,
+)
 from reference_vm.ops.numerics import lifted
 from reference_vm.ops.shapes import is_different, normalize_axis, str_shape
 from reference_vm.types import Shape, TensorType
@@ -67,8 +75,10 @@ def _infer_elements(call: OpCall) -> TensorType:
     if indices.shape is not None:
         _expect_updates(call, updates, indices.shape)
     if x.shape is not None:
-        normalize_axis(call, call.attrs["axis"], len(x.shape))
+        axis = normalize_axis(call, call.attrs["axis"], len(x.shape))
         expect_rank(call, 1, (len(x.shape),))
+        if indices.shape is not None:
+            expect_reach(call, x.shape, indices.shape, axis)
     return TensorType(x.dtype, x.shape)
 
 

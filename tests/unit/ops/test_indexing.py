@@ -46,27 +46,15 @@ def test_take_at_one_index_drops_the_axis(index_dtype: type) -> None:
 @EVERY_DTYPE
 def test_take_along_axis_reads_an_element_a_place(dtype: DType) -> None:
     x, indices = tensor(dtype, 2, 4), [[0, -1, 2], [3, 3, -4]]
-    found = run("take_along_axis", x, np.asarray(indices), axis=-1, broadcast=True)
+    found = run("take_along_axis", x, np.asarray(indices), axis=-1)
     assert_moved(found, x, [(i, indices[i][j] % 4) for i, j in np.ndindex(2, 3)])
 
 
-def test_take_along_axis_broadcasts_either_operand() -> None:
+def test_take_along_axis_has_the_indices_shape() -> None:
     x = np.arange(12).reshape(3, 4)
-    assert run("take_along_axis", x, np.asarray([[1, -1]]), axis=1, broadcast=True).tolist() == [
-        [1, 3],
-        [5, 7],
-        [9, 11],
-    ]
-    found = run("take_along_axis", x[:1], np.asarray([[0], [2]]), axis=1, broadcast=True)
-    assert found.tolist() == [[0], [2]]
-
-
-def test_take_along_axis_of_onnx_has_the_indices_shape() -> None:
-    x = np.arange(12).reshape(3, 4)
-    found = run("take_along_axis", x, np.asarray([[1, -1]]), axis=1, broadcast=False)
-    assert found.tolist() == [[1, 3]]
+    assert run("take_along_axis", x, np.asarray([[1, -1]]), axis=1).tolist() == [[1, 3]]
     with pytest.raises(DataError, match="reach beyond"):
-        run("take_along_axis", x, np.zeros((4, 1), int), axis=1, broadcast=False)
+        run("take_along_axis", x, np.zeros((4, 1), int), axis=1)
 
 
 @EVERY_DTYPE
@@ -124,7 +112,7 @@ CALLS_OUT_OF_RANGE = [
     ("take", (np.zeros((2, 3)), [3]), {"axis": 1}),
     ("take", (np.zeros((2, 3)), [-4]), {"axis": 1}),
     ("take", (np.zeros((0, 3)), [0]), {"axis": 0}),
-    ("take_along_axis", (np.zeros((2, 3)), [[3]]), {"axis": 1, "broadcast": True}),
+    ("take_along_axis", (np.zeros((2, 3)), [[3]]), {"axis": 1}),
     ("gather_nd", (np.zeros((2, 3)), [[0, 3]]), {"batch_dims": 0}),
     ("gather_nd", (np.zeros((2, 3)), [[-3]]), {"batch_dims": 0}),
     ("scatter_elements", (np.zeros(2), [2], np.zeros(1)), {"axis": 0, "reduction": "none"}),
