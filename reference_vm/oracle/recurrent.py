@@ -152,11 +152,7 @@ def _lstm_step(input_forget: bool) -> Step:
         if d.peephole is not None:
             o = a.add(o, a.multiply(_exactly(np.split(d.peephole, 3)[1]), cell))
         o = a.activate(o, *d.curves[0])
-        curve, slope = d.curves[2]
-        squashed = _Tracked(
-            np.asarray(curve(cell.value)), cell.error * slope + (np.abs(cell.value) + 0.5) * 6 * a.u
-        )
-        return (a.multiply(o, squashed), cell)
+        return (a.multiply(o, a.activate(cell, *d.curves[2])), cell)
 
     return step
 

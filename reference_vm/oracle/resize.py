@@ -185,9 +185,20 @@ def _resize(call: Operands) -> Estimate:
     fill = float(call.attrs["extrapolation_value"])
     value = np.where(beyond, fill, value)
     error = np.where(beyond, 0.0, error)
-    if exact or not x.dtype.is_float:
-        return call.rounding.exact(_as(value, x), error if x.dtype.is_float else None, x.dtype)
+    if not x.dtype.is_float:
+        return _integers(call, x, value, None if exact else error)
+    if exact:
+        return call.rounding.exact(_as(value, x), error, x.dtype)
     return call.rounding.result(value, x.dtype, own=error, noise=lambda: error / 4)
+
+
+def _integers(call: Operands, x: Estimate, value: Wide, error: Wide | None) -> Estimate:
+    """Return the result of resizing integers: rounded half to even and saturated."""
+    if error is None or x.dtype.is_bool:
+        return Estimate(_as(value, x), None, x.dtype)
+    whole = np.clip(np.rint(value), x.dtype.minimum, x.dtype.maximum)
+    tie = np.abs(np.abs(value - np.floor(value)) - 0.5)
+    return call.decide(_as(whole, x), np.where(tie == 0, 1.0, tie - error), x.dtype)
 
 
 def _as(value: Wide, x: Estimate) -> Wide:

@@ -61,6 +61,11 @@ def _margins(x: Estimate, front: Wide, ordered: list[list[int]], count: int, axi
     return np.moveaxis(margins.reshape(*front.shape[:-1], count), -1, axis)
 
 
+def _identity(item: Wide) -> tuple[Any, ...]:
+    """Return what makes an item distinct: zeros of either sign are equal, and so are all NaN."""
+    return tuple(None if v != v else v + 0 for v in np.ravel(item).tolist())
+
+
 def _unique(call: Operands) -> Result:
     x, axis = call[0], call.attrs["axis"]
     items = (
@@ -68,13 +73,13 @@ def _unique(call: Operands) -> Result:
         if axis is None
         else [np.take(x.value, i, int(axis)) for i in range(x.value.shape[int(axis)])]
     )
-    keys = [np.asarray(item).tobytes() for item in items]
-    first: dict[bytes, int] = {}
+    keys = [_identity(np.asarray(item)) for item in items]
+    first: dict[tuple[Any, ...], int] = {}
     for place, key in enumerate(keys):
         first.setdefault(key, place)
     order = list(first)
     if call.attrs["sorted"]:
-        order.sort(key=lambda k: tuple(np.ravel(items[first[k]]).tolist()))
+        order.sort(key=lambda k: tuple((v is None, 0 if v is None else v) for v in k))
     index = np.asarray([first[k] for k in order], np.int64)
     inverse = np.asarray([order.index(k) for k in keys], np.int64)
     counts = np.asarray([keys.count(k) for k in order], np.int64)

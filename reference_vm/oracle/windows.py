@@ -102,7 +102,7 @@ def _with_bias(call: Operands, result: Estimate, bias: Estimate | None) -> Estim
     if call.rounding.is_random:
         return Estimate(value, None, result.dtype)
     error = result.errors + np.abs(bias.value).reshape(shape) * unit(result.dtype)
-    error = error + np.abs(value) * unit(result.dtype) + bias.errors.reshape(shape)
+    error = error + np.abs(value) * result.dtype.unit_roundoff + bias.errors.reshape(shape)
     return Estimate(value, error, result.dtype)
 
 
