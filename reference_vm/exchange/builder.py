@@ -165,12 +165,18 @@ class Builder:
             return ()
         return self.contents.get(var)
 
+    def numbers(self, var: Var) -> tuple[float, ...] | None:
+        """Return the elements of a small constant as floats; ``None`` if it is none."""
+        constant = self.constants.get(var)
+        if constant is None or len(constant.data) > CONTENT_LIMIT * constant.dtype.itemsize:
+            return None
+        elements = np.frombuffer(constant.data, to_numpy(constant.dtype))
+        return tuple(float(x) for x in elements)
+
     def scalar(self, var: Var) -> float | None:
         """Return the one element of a constant; ``None`` if it is no constant of one element."""
-        constant = self.constants.get(var)
-        if constant is None or len(constant.data) != constant.dtype.itemsize:
-            return None
-        return float(np.frombuffer(constant.data, to_numpy(constant.dtype))[0])
+        found = self.numbers(var)
+        return found[0] if found is not None and len(found) == 1 else None
 
     def static(self, var: Var) -> tuple[int, ...] | None:
         """Return the elements of an integer tensor if all are known as numbers."""

@@ -62,9 +62,9 @@ def _range(node: OnnxNode) -> Var:
 
 def _end(node: OnnxNode, index: int) -> Var:
     """Return a scalar input; bodies that ONNX publishes hand in vectors of one element."""
-    if node.type(index).shape != (1,):
+    if node.type(index).rank != 1:
         return node.input(index)
-    return node.build.call("squeeze", node.input(index), axes=(0,))
+    return node.build.call("reshape", node.input(index), node.build.shape(()))
 
 
 def _eye_like(node: OnnxNode) -> Var:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Final
 
 from reference_vm.exchange.node import OnnxNode, RuleTable, versions
@@ -28,7 +30,26 @@ def _attributes(node: OnnxNode) -> dict[str, AttrValue]:
 def _resize(node: OnnxNode) -> Var:
     """Empty scales or sizes count as left out; older exporters wrote them so."""
     operands = [node.input(0), _filled(node, 1), _filled(node, 2), _filled(node, 3)]
+    scales = operands[2]
+    if scales is not None and node.text("coordinate_transformation_mode") == "align_corners":
+        _check_whole(node, scales)
     return node.build.call("resize", *trimmed(operands), **_attributes(node))
+
+
+def _check_whole(node: OnnxNode, scales: Var) -> None:
+    """Refuse ``align_corners`` where the resized sizes are no whole numbers.
+
+    ONNX's text divides by the size of the result, ONNX's reference data by the fraction.
+    """
+    factors, shape = node.build.numbers(scales), node.type().shape
+    if factors is None or shape is None:
+        raise node.unsupported("the scales of align_corners must be known before the run")
+    axes = node.integers("axes") if node.has("axes") else tuple(range(len(shape)))
+    for axis, factor in zip(axes, factors, strict=False):
+        size = shape[axis] if -len(shape) <= axis < len(shape) else 1
+        times = size if isinstance(size, int) else 1
+        if not math.isfinite(factor) or (Fraction(factor) * times).denominator != 1:
+            raise node.unsupported(f"align_corners with a scale of {factor} on axis {axis}")
 
 
 def _filled(node: OnnxNode, index: int) -> Var | None:
