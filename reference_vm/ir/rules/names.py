@@ -52,6 +52,8 @@ class _Scope:
     bound: set[Var] = field(default_factory=set)
     names: dict[str, Var] = field(default_factory=dict)
     reported: set[Var] = field(default_factory=set)
+    repeated: set[str] = field(default_factory=set)
+    """Names bound twice; which of the two a later reader means is not worth a diagnostic."""
 
     def take(self, event: Event) -> Iterator[Diagnostic]:
         match event:
@@ -101,6 +103,8 @@ class _Scope:
         if var in self.visible or var in self.reported:
             return
         self.reported.add(var)
+        if _is_written(var) and var.name in self.repeated:
+            return
         if var in self.hidden:
             yield catalog.undefined_variable(var.name, span, self.hidden[var])
             return
@@ -119,6 +123,7 @@ class _Scope:
     def _bind(self, var: Var) -> Iterator[Diagnostic]:
         earlier = var if var in self.bound else self.names.get(var.name)
         if earlier is not None and (earlier is var or _is_written(var)):
+            self.repeated.add(var.name)
             yield catalog.redefined_variable(var.name, var.span, earlier.span)
         if _is_written(var):
             self.names.setdefault(var.name, var)
