@@ -208,11 +208,12 @@ def multiply(left: Dim, right: Dim) -> Dim:
         return 0
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
-    if _size(left) * _size(right) > 4 * SIZE_LIMIT:
+    left_terms, right_terms = _terms(left), _terms(right)
+    if len(left_terms) * len(right_terms) > 4 * SIZE_LIMIT:
         return UNKNOWN
     terms: dict[Monomial, int] = {}
-    for m1, c1 in _terms(left).items():
-        for m2, c2 in _terms(right).items():
+    for m1, c1 in left_terms.items():
+        for m2, c2 in right_terms.items():
             monomial = tuple(sorted(m1 + m2, key=str))
             terms[monomial] = terms.get(monomial, 0) + c1 * c2
     return _canonical(terms)

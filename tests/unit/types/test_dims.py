@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import pytest
@@ -164,3 +165,25 @@ def test_a_dim_with_an_open_symbol_or_an_unknown_has_no_value() -> None:
         evaluate(N + M, {})
     with pytest.raises(ValueError, match="unknown"):
         evaluate(UNKNOWN, {})
+
+
+def test_a_dim_within_the_limit_is_made_whatever_the_order_of_its_factors() -> None:
+    first, second = (functools.reduce(add, symbols) for symbols in (_symbols("a"), _symbols("b")))
+    factors = [floordiv(first, 2), floordiv(second, 3), N, M]
+
+    made = {functools.reduce(multiply, order) for order in itertools.permutations(factors)}
+
+    assert len(made) == 1
+    assert UNKNOWN not in made
+
+
+def _symbols(letter: str) -> list[Dim]:
+    return [symbol(f"{letter}{number}") for number in range(20)]
+
+
+def test_a_dim_that_grows_beyond_the_limit_is_unknown() -> None:
+    grown: Dim = N + M + 1
+    for _ in range(20):
+        grown = multiply(grown, grown)
+
+    assert grown is UNKNOWN
