@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hettest.errors import UsageError
 from hettest.golden import Golden
-from hettest.session import KEY, KitSession
+from hettest.session import KEY, Chosen, KitSession
 
 if TYPE_CHECKING:
     from hettest.backend.device import Device
@@ -19,60 +18,68 @@ if TYPE_CHECKING:
     from hettest.runner.het import Het
 
 
-def _param(request: pytest.FixtureRequest, fixture: str) -> object:
+def _chosen(request: pytest.FixtureRequest) -> Chosen:
+    """Return what the kit parametrized the fixture with."""
     if not hasattr(request, "param"):
-        raise UsageError(
-            f"the fixture {fixture} needs devices to be named: pytest --devices=cpu,sim"
-        )
+        name = request.fixturename
+        message = f"the fixture {name} needs devices to be named: pytest --devices=cpu,sim"
+        pytest.fail(message, pytrace=False)
+    assert isinstance(request.param, Chosen)
     return request.param
 
 
 @pytest.fixture(scope="session")
 def _het_session(request: pytest.FixtureRequest) -> KitSession:
-    """What all fixtures of the kit depend on."""
+    """What all fixtures of the kit depend on; that it is there shows that they are ours."""
     return request.config.stash[KEY]
 
 
 @pytest.fixture(scope="session")
-def _het_device(request: pytest.FixtureRequest) -> object:
-    return _param(request, "device")
+def _het_device(_het_session: KitSession) -> None:
+    """Is there if ``device`` is ours."""
 
 
 @pytest.fixture(scope="session")
-def _het_accelerator(request: pytest.FixtureRequest) -> object:
-    return _param(request, "accelerator")
+def _het_accelerator(_het_session: KitSession) -> None:
+    """Is there if ``accelerator`` is ours."""
 
 
 @pytest.fixture(scope="session")
-def _het_pair(request: pytest.FixtureRequest) -> object:
-    return _param(request, "device_pair")
+def _het_device_pair(_het_session: KitSession) -> None:
+    """Is there if ``device_pair`` is ours."""
 
 
 @pytest.fixture(scope="session")
-def _het_case(request: pytest.FixtureRequest, _het_session: KitSession) -> object:
-    return _param(request, "het_case")
+def _het_case(_het_session: KitSession) -> None:
+    """Is there if ``het_case`` is ours."""
 
 
 @pytest.fixture(scope="session")
-def device(_het_session: KitSession, _het_device: str) -> Device:
+def device(request: pytest.FixtureRequest, _het_session: KitSession, _het_device: None) -> Device:
     """Each device named by ``--devices``, in turn.
 
     It has ``name``, ``kind``, ``index``, ``put(array)``, ``get(buffer)``, ``synchronize()`` and
     ``xp``; ``str(device)`` is its name.
     """
-    return _het_session.device(_het_device)
+    (name,) = _chosen(request).devices
+    return _het_session.device(name)
 
 
 @pytest.fixture(scope="session")
-def accelerator(_het_session: KitSession, _het_accelerator: str) -> Device:
+def accelerator(
+    request: pytest.FixtureRequest, _het_session: KitSession, _het_accelerator: None
+) -> Device:
     """Each device named by ``--devices`` that is not a CPU, in turn."""
-    return _het_session.device(_het_accelerator)
+    (name,) = _chosen(request).devices
+    return _het_session.device(name)
 
 
 @pytest.fixture(scope="session")
-def device_pair(_het_session: KitSession, _het_pair: tuple[str, str]) -> tuple[Device, Device]:
+def device_pair(
+    request: pytest.FixtureRequest, _het_session: KitSession, _het_device_pair: None
+) -> tuple[Device, Device]:
     """Each ordered pair of the devices named by ``--devices``, in turn."""
-    first, second = _het_pair
+    first, second = _chosen(request).devices
     return _het_session.device(first), _het_session.device(second)
 
 
@@ -92,10 +99,12 @@ def het(_het_session: KitSession) -> Het:
     return _het_session.het
 
 
-@pytest.fixture
-def het_case(_het_case: Item) -> Item:
+@pytest.fixture(scope="session")
+def het_case(request: pytest.FixtureRequest, _het_session: KitSession, _het_case: None) -> Item:
     """Each item of the conformance corpus, in turn; for suites that run the corpus."""
-    return _het_case
+    item = _chosen(request).item
+    assert item is not None
+    return item
 
 
 @pytest.fixture
@@ -118,7 +127,8 @@ def het_benchmark(request: pytest.FixtureRequest, _het_session: KitSession) -> P
     ``het_benchmark(PROGRAM, args, on=device_pair)``; needs pytest-benchmark.
     """
     if not request.config.pluginmanager.hasplugin("benchmark"):
-        raise UsageError("het_benchmark needs pytest-benchmark: pip install 'hettest[bench]'")
+        message = "het_benchmark needs pytest-benchmark: pip install 'hettest[bench]'"
+        pytest.fail(message, pytrace=False)
     from hettest.bench.paired import PairedBenchmark
 
     return PairedBenchmark(_het_session.het, request.getfixturevalue("benchmark"))

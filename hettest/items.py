@@ -1,31 +1,28 @@
 """Which pytest tests are the kit's, on which devices each runs, and what becomes of each.
 
-A test is the kit's if it uses a fixture of the kit's own: those depend on ``_het_session``, which
-no one else has. What is parametrized are private fixtures that ours depend on, so that a stranger's
-``device`` is never touched.
+A test is the kit's if it uses a fixture of the kit's own. Those depend on private fixtures that no
+one else has, such as ``_het_device``, which stand in a test's closure only if the ``device`` that
+the test sees is ours. Somebody else's ``device``, fixture or parameter, is never touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from hettest.capability import missing
 from hettest.devicemap import kind_of
+from hettest.errors import UsageError
 from hettest.outcome import Outcome, Record
-from hettest.session import ENDED, KitSession
+from hettest.session import ENDED, Chosen, KitSession
 
 if TYPE_CHECKING:
     from hettest.case.expansion import Item
 
 OURS: Final = "_het_session"
-DEVICE: Final = "_het_device"
-ACCELERATOR: Final = "_het_accelerator"
-PAIR: Final = "_het_pair"
-CASE: Final = "_het_case"
 _TOO_FEW: Final = "needs-more-devices"
 
 
@@ -35,69 +32,78 @@ def is_ours(item: pytest.Item) -> bool:
 
 
 def parametrize(metafunc: pytest.Metafunc, session: KitSession) -> None:
-    """Run the test once for each device, accelerator or pair that it takes."""
+    """Run the test once for each device, accelerator, pair or case that it takes."""
+    if "_het_case" in metafunc.fixturenames:
+        _over_corpus(metafunc, session)
     devices = session.options.devices
-    if CASE in metafunc.fixturenames:
-        items = session.corpus.items if devices else ()
-        _over(metafunc, CASE, tuple(items), tuple(i.id for i in items))
     if not devices:
         return
-    accelerators = tuple(d for d in devices if kind_of(d) != "cpu")
-    if DEVICE in metafunc.fixturenames:
-        _over(metafunc, DEVICE, devices, devices)
-    if ACCELERATOR in metafunc.fixturenames:
-        _over(metafunc, ACCELERATOR, accelerators, accelerators)
-    if PAIR in metafunc.fixturenames:
-        pairs = tuple(permutations(devices, 2))
-        _over(metafunc, PAIR, pairs, tuple("-".join(pair) for pair in pairs))
+    choices: dict[str, list[tuple[str, ...]]] = {
+        "device": [(d,) for d in devices],
+        "accelerator": [(d,) for d in devices if kind_of(d) != "cpu"],
+        "device_pair": list(permutations(devices, 2)),
+    }
+    for fixture, chosen in choices.items():
+        if f"_het_{fixture}" in metafunc.fixturenames:
+            _over(metafunc, fixture, [Chosen(c) for c in chosen], ["-".join(c) for c in chosen])
+
+
+def _over_corpus(metafunc: pytest.Metafunc, session: KitSession) -> None:
+    if not session.options.devices:
+        raise UsageError("the conformance suite needs devices: pytest --devices=cpu,sim")
+    selection = session.corpus
+    session.ledger.deselected.update(selection.left_out)
+    values = [Chosen(item.devices, item) for item in selection.items]
+    _over(metafunc, "het_case", values, [item.id for item in selection.items])
 
 
 def _over(
-    metafunc: pytest.Metafunc, name: str, values: tuple[object, ...], ids: tuple[str, ...]
+    metafunc: pytest.Metafunc, fixture: str, values: Sequence[Chosen], ids: Sequence[str]
 ) -> None:
-    """Parametrize; without values, by a mark that is deselected before the run."""
-    metafunc.parametrize(
-        name, values or (None,), ids=ids or (_TOO_FEW,), indirect=True, scope="session"
-    )
+    """Parametrize; without values, by a mark that is deselected before the run.
+
+    Someone else's hook may have parametrized a name of ours before; then it is theirs.
+    """
+    try:
+        metafunc.parametrize(
+            fixture, values or (Chosen(()),), ids=ids or (_TOO_FEW,), indirect=True, scope="session"
+        )
+    except (ValueError, pytest.Collector.CollectError) as error:
+        if "duplicate" not in str(error):
+            raise
+
+
+def _chosen(item: pytest.Item) -> list[Chosen]:
+    callspec = getattr(item, "callspec", None)
+    params = {} if callspec is None else callspec.params
+    return [value for value in params.values() if isinstance(value, Chosen)]
 
 
 def devices_of(item: pytest.Item) -> tuple[str, ...]:
-    """Return the devices that the test was parametrized with."""
-    params = _params(item)
-    case = params.get(CASE)
-    if case is not None:
-        return case_of(item).devices
-    found: list[str] = []
-    for name in (DEVICE, ACCELERATOR):
-        found += [params[name]] if params.get(name) else []
-    found += params.get(PAIR) or ()
-    return tuple(dict.fromkeys(found))
+    """Return the devices that the test was parametrized with, each once."""
+    return tuple(dict.fromkeys(d for chosen in _chosen(item) for d in chosen.devices))
 
 
-def case_of(item: pytest.Item) -> Item:
-    """Return the conformance item that a test of the suite runs."""
-    found: Item = _params(item)[CASE]
-    return found
-
-
-def _params(item: pytest.Item) -> dict[str, Any]:
-    callspec = getattr(item, "callspec", None)
-    return {} if callspec is None else callspec.params
+def case_of(item: pytest.Item) -> Item | None:
+    """Return the conformance item that the test runs, if it is one of the suite's."""
+    return next((c.item for c in _chosen(item) if c.item is not None), None)
 
 
 def id_of(item: pytest.Item) -> str:
     """Return the id by which reports call the test: a case item's own, else pytest's."""
-    return case_of(item).id if _params(item).get(CASE) is not None else item.nodeid
+    case = case_of(item)
+    return item.nodeid if case is None else case.id
 
 
 def level_of(item: pytest.Item) -> int | None:
-    return case_of(item).case.level if _params(item).get(CASE) is not None else None
+    case = case_of(item)
+    return None if case is None else case.case.level
 
 
 def left_out(item: pytest.Item) -> str | None:
     """Return why a test of the kit's is not to be run with these devices, or ``None``."""
-    params = _params(item)
-    if any(name in params and params[name] is None for name in (ACCELERATOR, PAIR, CASE)):
+    chosen = _chosen(item)
+    if not all(c.is_any for c in chosen):
         return "need more devices than were named"
     kinds = {kind_of(device) for device in devices_of(item)}
     if not kinds:

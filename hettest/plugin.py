@@ -18,7 +18,7 @@ from hettest.fixtures import (
     _het_accelerator,
     _het_case,
     _het_device,
-    _het_pair,
+    _het_device_pair,
     _het_session,
     accelerator,
     device,
@@ -36,7 +36,7 @@ __all__ = [
     "_het_accelerator",
     "_het_case",
     "_het_device",
-    "_het_pair",
+    "_het_device_pair",
     "_het_session",
     "accelerator",
     "device",
@@ -209,7 +209,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Say how the items ended, if devices were named; a missing device is always said."""
     kit = config.stash[KEY]
@@ -220,7 +220,7 @@ def pytest_terminal_summary(
     terminalreporter.section("hettest")
     for line in lines(kit.content()):
         terminalreporter.write_line(line)
-    if exitstatus == INCOMPLETE:
+    if kit.ledger.exit_code() == INCOMPLETE:
         terminalreporter.write_line(f"incomplete: exit code {INCOMPLETE}, something was not run")
     for path in kit.options.reports:
         terminalreporter.write_line(f"report: {path}")

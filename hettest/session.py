@@ -17,6 +17,7 @@ from hettest.outcome import Ledger, Outcome, Record
 if TYPE_CHECKING:
     from hettest.backend.device import Device
     from hettest.backend.protocol import Backend, DeviceInfo
+    from hettest.case.expansion import Item
     from hettest.corpus import Selection
     from hettest.report import ReportContent
     from hettest.runner.het import Het
@@ -28,6 +29,21 @@ KEY: Final = pytest.StashKey["KitSession"]()
 
 ENDED: Final = pytest.StashKey[Record]()
 """On a pytest item: how it ended, where that is known before pytest's own report."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the kit parametrizes a fixture with; so its own parameters are told from others'."""
+
+    devices: tuple[str, ...]
+    item: Item | None = None
+    """The conformance item, for tests that run the corpus."""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the named devices gave anything to choose from."""
+        return bool(self.devices)
 
 
 @final

@@ -1,0 +1,47 @@
+"""What the tests of the plugin share: pytest as a user runs it, with the small fake backend.
+
+The modules that a run needs are loaded here once: pytester forgets after each run what was loaded
+during it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import tests.unit.hettest.fake_backend  # noqa: F401 - loaded once, as said above
+from hettest.language import operators
+
+operators()
+
+FAKE = "tests.unit.hettest.fake_backend"
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Run pytest on the fake backend, in this process."""
+
+    def run_pytest(*args: str, backend: str = "Backend") -> pytest.RunResult:
+        return pytester.runpytest_inprocess(
+            f"--het-backend={FAKE}:{backend}", "-p", "no:cacheprovider", *args
+        )
+
+    return run_pytest
+
+
+PROGRAM = """
+PROGRAM = '''
+module {
+  vdevice @host, @accel
+  fn @main(%a: f32[4], %b: f32[4]) -> f32[4] @host {
+    %s = add(%a, %b)       @host
+    %t = multiply(%a, %b)  @accel
+    %d = subtract(%s, %t)  @host
+    return %d
+  }
+}
+'''
+"""
