@@ -54,7 +54,7 @@ class Buffer:
 class Tensor:
     """A typed part of a buffer, contiguous in row-major order."""
 
-    __slots__ = ("buffer", "dtype", "nbytes", "offset", "shape", "view")
+    __slots__ = ("buffer", "dtype", "nbytes", "offset", "shape", "use", "view")
 
     def __init__(
         self, buffer: Buffer, offset: int, dtype: DType, shape: tuple[int, ...], nbytes: int
@@ -64,6 +64,9 @@ class Tensor:
         self.dtype = dtype
         self.shape = shape
         self.nbytes = nbytes
+        self.use = (buffer, offset, nbytes)
+        """What of which buffer it is."""
+
         self.view: Any = None
         """The device's own array over this memory, once it has made one."""
 

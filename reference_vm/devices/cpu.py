@@ -70,8 +70,8 @@ class CpuDevice:
         The caller keeps the memory; nothing writes to it, and `free` only forgets it.
         """
         dtype = from_numpy(array.dtype)
-        tensor = Tensor(Buffer(self, array.nbytes, array, False), 0, dtype, array.shape, 0)
-        tensor.nbytes = nbytes_of(dtype, array.shape)
+        nbytes = nbytes_of(dtype, array.shape)
+        tensor = Tensor(Buffer(self, nbytes, array, False), 0, dtype, array.shape, nbytes)
         tensor.view = array
         return tensor
 

@@ -18,7 +18,7 @@ from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.transfer import transfer
 from reference_vm.runtime.frames import Run
 from reference_vm.runtime.image import Image
-from reference_vm.runtime.log import Template, Timing, use
+from reference_vm.runtime.log import Template, Timing
 from reference_vm.runtime.symbols import BindError
 from reference_vm.runtime.trace import Cause
 from reference_vm.types import HOST, DeviceName, ShapeType, TensorType, TupleType, Type
@@ -185,7 +185,7 @@ class _Placer:
             source=str(source),
         )
         timing = None if start is None else Timing(start, (device.clock() or start) - start)
-        self.run.log.append((template, (), (use(target),), timing, via))
+        self.run.log.append((template, (), (target.use,), timing, via))
 
 
 def _device_of(type_: TensorType) -> DeviceName:

@@ -18,7 +18,7 @@ from reference_vm.bytecode.kernel import Kernel
 from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.runtime.frames import PreparedFunction
-from reference_vm.runtime.log import ALLOC, PathLog, Template, use
+from reference_vm.runtime.log import ALLOC, PathLog, Template
 from reference_vm.runtime.trace import Cause
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.types import HOST, DeviceName
@@ -56,9 +56,9 @@ def _place(slot: ConstantSlot, device: DeviceApi, weights: WeightsFolder, log: P
     nbytes = nbytes_of(slot.dtype, slot.shape)
     tensor = Tensor(device.allocate(nbytes), 0, slot.dtype, slot.shape, nbytes)
     device.upload(array, tensor)
-    log.append((ALLOC, (), (use(tensor),), None, None))
+    log.append((ALLOC, (), (tensor.use,), None, None))
     if device.name != HOST:
-        log.append((_constant_template(slot, device.name), (), (use(tensor),), None, None))
+        log.append((_constant_template(slot, device.name), (), (tensor.use,), None, None))
     return tensor
 
 

@@ -3,56 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.bytecode.instructions import Copy, Launch, Target
-from reference_vm.devices.api import DeviceApi, Operand, Tensor, nbytes_of
+from reference_vm.devices.api import DeviceApi, Operand, Tensor
 from reference_vm.devices.transfer import transfer
 from reference_vm.diagnostics import DataError
-from reference_vm.runtime.frames import Frame, Step
+from reference_vm.runtime.frames import Frame, Run, Step
 from reference_vm.runtime.image import Image
-from reference_vm.runtime.log import SKIPPED, Template, Timing, use
-from reference_vm.runtime.sizes import compile_shape
+from reference_vm.runtime.log import SKIPPED, PathLog, Template, Timing
+from reference_vm.runtime.sizes import compile_extent
 from reference_vm.runtime.trace import Cause
-from reference_vm.types import Poly, TensorType
+from reference_vm.types import TensorType
 
 Maker: TypeAlias = Callable[[Frame], "Tensor | None"]
 """Makes the tensor that a result is to be written to; ``None`` if its size is not known."""
 
 
 def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
+    """Return the step that runs a kernel, or only notes it where there is nothing to compute."""
     device = image.devices[instruction.device]
     kernel = image.kernels[instruction.kernel]
-    launch = device.launch
-    args = instruction.args
+    launch, args = device.launch, instruction.args
     makers = [maker(image, code, device, target) for target in instruction.targets]
-    results = tuple(target.register for target in instruction.targets)
+    results = [target.register for target in instruction.targets]
     note = _Noter(device, _launch_template(image, instruction))
-    sized = all(target.is_sized for target in instruction.targets)
     adopt = _adopter(instruction.targets)
+    sized = all(target.is_sized for target in instruction.targets)
 
     def step(frame: Frame) -> None:
         registers, run = frame.registers, frame.run
         inputs = [registers[a] for a in args]
         outputs = [make(frame) for make in makers]
-        if sized and not any(out.nbytes for out in outputs if out is not None):
-            for register, tensor in zip(results, outputs, strict=True):
-                registers[register] = tensor
-            note.skipped(frame, inputs, outputs)
+        for out in outputs:
+            if out is None or out.nbytes:
+                break
+        else:
+            _keep(registers, results, outputs)
+            note.skipped(run, inputs, outputs)
             return
         if run.checked:
             _poison(device, inputs, outputs)
-        start = note.now()
+        start = note.now() if note.timed else None
         made = launch(kernel, inputs, outputs)
-        for register, tensor in zip(results, made, strict=True):
-            registers[register] = tensor
+        if len(results) == 1:
+            registers[results[0]] = made[0]
+        else:
+            _keep(registers, results, made)
         if not sized:
-            adopt(frame, outputs, made)
+            adopt(run, outputs, made)
         if run.log is not None:
-            note.ran(frame, inputs, made, start)
+            note.ran(run.log, inputs, made, start)
 
     return step
+
+
+def _keep(registers: list[Any], results: Sequence[int], made: Sequence[Tensor | None]) -> None:
+    for register, tensor in zip(results, made, strict=True):
+        registers[register] = tensor
 
 
 def copy_step(image: Image, code: FunctionCode, instruction: Copy) -> Step:
@@ -70,8 +79,7 @@ def copy_step(image: Image, code: FunctionCode, instruction: Copy) -> Step:
         (target.value or instruction.value,),
         cause,
     )
-    make = maker(image, code, device, target)
-    now = _Noter(device, template).now
+    make, now = maker(image, code, device, target), device.clock
 
     def step(frame: Frame) -> None:
         origin: Tensor = frame.registers[source]
@@ -85,7 +93,7 @@ def copy_step(image: Image, code: FunctionCode, instruction: Copy) -> Step:
         log = frame.run.log
         if log is not None:
             timing = None if start is None else Timing(start, (now() or start) - start)
-            log.append((template, (use(origin),), (use(copy),), timing, via))
+            log.append((template, (origin.use,), (copy.use,), timing, via))
 
     return step
 
@@ -94,46 +102,33 @@ def maker(image: Image, code: FunctionCode, device: DeviceApi, target: Target) -
     """Return what makes ``target``: in its storage, or in memory of its own."""
     if target.shape is None or not target.is_sized:
         return lambda _: None
-    shape_of = compile_shape(target.shape, image.slots(code))
-    if not any(isinstance(d, Poly) for d in target.shape):
-        return _static_maker(device, target, shape_of(()))
     dtype, storage, offset = target.dtype, target.storage, target.offset
+    extent = compile_extent(target.shape, dtype.itemsize, image.slots(code))
 
-    def make(frame: Frame) -> Tensor:
-        shape = _checked(shape_of(frame.symbols), target)
-        nbytes = nbytes_of(dtype, shape)
-        if storage is not None:
-            return Tensor(frame.registers[storage], offset, dtype, shape, nbytes)
-        return Tensor(frame.run.allocate(device, nbytes), 0, dtype, shape, nbytes)
+    if storage is None:
 
-    return make
+        def own(frame: Frame) -> Tensor:
+            shape, nbytes = extent(frame.symbols)
+            return Tensor(frame.run.allocate(device, nbytes), 0, dtype, shape, nbytes)
 
+        return own
 
-def _static_maker(device: DeviceApi, target: Target, shape: tuple[int, ...]) -> Maker:
-    dtype, offset = target.dtype, target.offset
-    nbytes = nbytes_of(dtype, shape)
-    if target.storage is None:
-        return lambda frame: Tensor(frame.run.allocate(device, nbytes), 0, dtype, shape, nbytes)
-    storage = target.storage
-    return lambda frame: Tensor(frame.registers[storage], offset, dtype, shape, nbytes)
+    def stored(frame: Frame) -> Tensor:
+        shape, nbytes = extent(frame.symbols)
+        return Tensor(frame.registers[storage], offset, dtype, shape, nbytes)
 
-
-def _checked(shape: tuple[int, ...], target: Target) -> tuple[int, ...]:
-    if any(d < 0 for d in shape):
-        promised = TensorType(target.dtype, target.shape)
-        raise DataError("negative-dim", f"the dims of {promised} are {list(shape)} in this run")
-    return shape
+    return stored
 
 
 def _adopter(
     targets: Sequence[Target],
-) -> Callable[[Frame, Sequence[Tensor | None], Sequence[Tensor]], None]:
+) -> Callable[[Run, Sequence[Tensor | None], Sequence[Tensor]], None]:
     """Return what takes fresh results over: it checks them against what was promised."""
 
-    def adopt(frame: Frame, outputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
+    def adopt(run: Run, outputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
         for target, out, tensor in zip(targets, outputs, made, strict=True):
             if out is None:
-                frame.run.adopt(tensor.buffer)
+                run.adopt(tensor.buffer)
                 check_promise(target, tensor)
 
     return adopt
@@ -199,32 +194,20 @@ class _Noter:
         self.timed = device.clock() is not None
 
     def now(self) -> int | None:
-        return self.device.clock() if self.timed else None
+        return self.device.clock()
 
     def ran(
-        self, frame: Frame, inputs: Sequence[Operand], made: Sequence[Tensor], start: int | None
+        self, log: PathLog, inputs: Sequence[Operand], made: Sequence[Tensor], start: int | None
     ) -> None:
         timing = None if start is None else Timing(start, (self.now() or start) - start)
-        self._note(frame, inputs, made, timing, None)
+        read = tuple([x.use if type(x) is Tensor else None for x in inputs])
+        written = (made[0].use,) if len(made) == 1 else tuple([t.use for t in made])
+        log.append((self.template, read, written, timing, None))
 
     def skipped(
-        self, frame: Frame, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
+        self, run: Run, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
     ) -> None:
-        if frame.run.log is not None:
-            self._note(frame, inputs, [o for o in outputs if o is not None], None, SKIPPED)
-
-    def _note(
-        self,
-        frame: Frame,
-        inputs: Sequence[Operand],
-        made: Sequence[Tensor],
-        timing: Timing | None,
-        note: str | None,
-    ) -> None:
-        template = self.template
-        read = tuple(
-            [(t.buffer, t.offset, t.nbytes) if type(t) is Tensor else None for t in inputs]
-        )
-        written = tuple([(t.buffer, t.offset, t.nbytes) for t in made])
-        assert frame.run.log is not None
-        frame.run.log.append((template, read, written, timing, note))
+        if run.log is not None:
+            read = tuple(x.use if isinstance(x, Tensor) else None for x in inputs)
+            written = tuple(t.use for t in outputs if t is not None)
+            run.log.append((self.template, read, written, None, SKIPPED))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
-from reference_vm.devices.api import Buffer, Tensor
+from reference_vm.devices.api import Buffer
 from reference_vm.runtime.trace import Access, Cause, Record, Trace
 
 LIMIT: Final = 1 << 22
@@ -64,10 +64,6 @@ Entry: TypeAlias = tuple[Template, Uses, tuple[Use, ...], "Timing | None", "str 
 was not launched has `SKIPPED` there."""
 
 SKIPPED: Final = "skipped"
-
-
-def use(tensor: Tensor) -> Use:
-    return (tensor.buffer, tensor.offset, tensor.nbytes)
 
 
 @final

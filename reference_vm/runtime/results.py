@@ -8,7 +8,7 @@ import numpy as np
 
 from reference_vm.devices.api import Tensor
 from reference_vm.runtime.frames import Run
-from reference_vm.runtime.log import Template, Timing, use
+from reference_vm.runtime.log import Template, Timing
 from reference_vm.runtime.trace import Cause
 from reference_vm.types import HOST
 
@@ -33,5 +33,5 @@ def _download(tensor: Tensor, run: Run) -> Any:
     if run.log is not None and device.name != HOST:
         timing = None if start is None else Timing(start, (device.clock() or start) - start)
         template = Template("copy", "copy", str(HOST), cause=Cause("deliver", None))
-        run.log.append((template, (use(tensor),), (), timing, None))
+        run.log.append((template, (tensor.use,), (), timing, None))
     return array

@@ -19,7 +19,7 @@ from reference_vm.diagnostics import DataError
 from reference_vm.runtime.frames import Frame, Step
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.launching import check_promise
-from reference_vm.runtime.log import Template, use
+from reference_vm.runtime.log import Template
 from reference_vm.runtime.sizes import compile_dim, compile_shape
 from reference_vm.types import HOST, Shape, TensorType, Unknown
 from reference_vm.types.arrays import to_numpy
@@ -54,7 +54,7 @@ def host_op_step(image: Image, code: FunctionCode, instruction: HostOp) -> Step:
         written = deliver(frame, result)
         log = frame.run.log
         if log is not None:
-            uses = () if written is None else (use(written),)
+            uses = () if written is None else (written.use,)
             log.append((template, (), uses, None, None))
 
     return step

@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from reference_vm.diagnostics import DataError
 from reference_vm.types import Dim, Poly, Shape, Unknown
 from reference_vm.types.dim import Atom, Opaque
 
 Symbols: TypeAlias = tuple[int, ...]
 Number: TypeAlias = Callable[[Symbols], int]
 Numbers: TypeAlias = Callable[[Symbols], tuple[int, ...]]
+Extent: TypeAlias = Callable[[Symbols], tuple[tuple[int, ...], int]]
 
 _REMEMBERED: Final = 64
 """Sets of symbols that a shape is remembered for."""
@@ -63,6 +65,35 @@ def compile_shape(shape: Shape, slots: Mapping[str, int]) -> Numbers:
         return found
 
     return numbers
+
+
+def compile_extent(shape: Shape, itemsize: int, slots: Mapping[str, int]) -> Extent:
+    """Return the function from symbols to the dims of ``shape`` and the bytes of such a tensor.
+
+    It raises `DataError` where a dim comes out negative.
+    """
+    if all(isinstance(d, int) for d in shape):
+        fixed = _extent(shape, compile_shape(shape, slots)(()), itemsize)
+        return lambda _: fixed
+    numbers = compile_shape(shape, slots)
+    known: dict[Symbols, tuple[tuple[int, ...], int]] = {}
+
+    def extent(symbols: Symbols) -> tuple[tuple[int, ...], int]:
+        found = known.get(symbols)
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[symbols] = _extent(shape, numbers(symbols), itemsize)
+        return found
+
+    return extent
+
+
+def _extent(shape: Shape, dims: tuple[int, ...], itemsize: int) -> tuple[tuple[int, ...], int]:
+    if any(d < 0 for d in dims):
+        promised = ", ".join(map(str, shape))
+        raise DataError("negative-dim", f"the shape [{promised}] is {list(dims)} in this run")
+    return dims, math.prod(dims) * itemsize
 
 
 _FUNCTIONS: Final[Mapping[str, Callable[[int, int], int]]] = {

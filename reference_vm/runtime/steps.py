@@ -33,7 +33,7 @@ from reference_vm.devices.api import Buffer
 from reference_vm.runtime import launching, shapes
 from reference_vm.runtime.frames import SWITCH, Frame, Step, enter, tensors
 from reference_vm.runtime.image import Image
-from reference_vm.runtime.log import Template, use
+from reference_vm.runtime.log import Template
 from reference_vm.runtime.sizes import compile_dim
 from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.types import HOST
@@ -158,7 +158,7 @@ def _read_host(image: Image, instruction: ReadHost) -> Step:
         frame.registers[target] = host.download(tensor)
         log = frame.run.log
         if log is not None:
-            log.append((template, (use(tensor),), (), None, None))
+            log.append((template, (tensor.use,), (), None, None))
 
     return step
 
