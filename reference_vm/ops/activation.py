@@ -1,17 +1,36 @@
 """Activations of neural networks, element by element (ONNX).
 
-Each is written so that no intermediate value overflows or cancels where the result does not, in
-``compute`` and in the loop rule alike.
+Each is written so that no intermediate value overflows or cancels where the result does not; so are
+the loop rules, in `activation_rules`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from reference_vm.loops.kernel import Elementwise
-from reference_vm.loops.scalar import Scalar, binary, compare, literal, select, unary
+from reference_vm.loops.scalar import Scalar, binary, literal
+from reference_vm.ops.activation_rules import (
+    GELU_CUBIC,
+    MISH_LINEAR,
+    SQRT_2_OVER_PI,
+    SQRT_HALF,
+    celu_element,
+    elu_element,
+    gelu_element,
+    hard_sigmoid_element,
+    hard_swish_element,
+    leaky_relu_element,
+    mish_element,
+    prelu_element,
+    selu_element,
+    shrink_element,
+    sigmoid_element,
+    softplus_element,
+    softsign_element,
+    thresholded_relu_element,
+)
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.elementary import erf_f64
@@ -20,34 +39,6 @@ from reference_vm.ops.numerics import lifted
 from reference_vm.ops.shapes import broadcast, is_different, mismatch
 from reference_vm.types import TensorType
 from reference_vm.types.dtype import FLOATS, NUMERIC
-
-_SQRT_HALF: Final = math.sqrt(0.5)
-_SQRT_2_OVER_PI: Final = math.sqrt(2 / math.pi)
-_GELU_CUBIC: Final = 0.044715
-_MISH_LINEAR: Final = 20.0
-"""From here on mish(x) is x."""
-
-
-def log1p_element(x: Scalar) -> Scalar:
-    """Return log(1 + x), precise for small x."""
-    one = literal(1, x)
-    u = binary("add", one, x)
-    exact = compare("eq", u, one)
-    divisor = select(exact, one, binary("sub", u, one))
-    scaled = binary("div", binary("mul", unary("log", u), x), divisor)
-    return select(exact, x, scaled)
-
-
-def expm1_element(x: Scalar) -> Scalar:
-    """Return exp(x) - 1 for x <= 0, precise for small x."""
-    one = literal(1, x)
-    u = unary("exp", x)
-    less = binary("sub", u, one)
-    vanished = compare("eq", less, literal(-1, x))
-    exact = compare("eq", u, one)
-    divisor = select(exact, one, unary("log", select(vanished, literal(2, x), u)))
-    scaled = binary("div", binary("mul", less, x), divisor)
-    return select(vanished, less, select(exact, x, scaled))
 
 
 def _relu(xp: Namespace, x: Array) -> Array:
@@ -60,13 +51,6 @@ def _sigmoid(xp: Namespace, x: Array) -> Array:
     return xp.where(x >= 0, one, small) / (one + small)
 
 
-def _sigmoid_element(x: Scalar) -> Scalar:
-    one = literal(1, x)
-    small = unary("exp", unary("neg", unary("abs", x)))
-    top = select(compare("ge", x, literal(0, x)), one, small)
-    return binary("div", top, binary("add", one, small))
-
-
 def _leaky_relu(xp: Namespace, x: Array, *, alpha: float) -> Array:
     return xp.where(x < 0, x * constant(x, alpha), x)
 
@@ -76,27 +60,12 @@ def _hard_sigmoid(xp: Namespace, x: Array, *, alpha: float, beta: float) -> Arra
     return xp.maximum(xp.minimum(line, constant(x, 1)), constant(x, 0))
 
 
-def _hard_sigmoid_element(x: Scalar, *, alpha: float, beta: float) -> Scalar:
-    line = binary("add", binary("mul", x, literal(alpha, x)), literal(beta, x))
-    return binary("max", binary("min", line, literal(1, x)), literal(0, x))
-
-
 def _elu(xp: Namespace, x: Array, *, alpha: float) -> Array:
     return xp.where(x > 0, x, constant(x, alpha) * xp.expm1(xp.minimum(x, constant(x, 0))))
 
 
-def _elu_element(x: Scalar, *, alpha: float) -> Scalar:
-    zero = literal(0, x)
-    curve = binary("mul", literal(alpha, x), expm1_element(binary("min", x, zero)))
-    return select(compare("gt", x, zero), x, curve)
-
-
 def _selu(xp: Namespace, x: Array, *, alpha: float, gamma: float) -> Array:
     return constant(x, gamma) * _elu(xp, x, alpha=alpha)
-
-
-def _selu_element(x: Scalar, *, alpha: float, gamma: float) -> Scalar:
-    return binary("mul", literal(gamma, x), _elu_element(x, alpha=alpha))
 
 
 def _celu(xp: Namespace, x: Array, *, alpha: float) -> Array:
@@ -105,70 +74,32 @@ def _celu(xp: Namespace, x: Array, *, alpha: float) -> Array:
     return xp.maximum(x, zero) + xp.minimum(curve, zero)
 
 
-def _celu_element(x: Scalar, *, alpha: float) -> Scalar:
-    zero, factor = literal(0, x), literal(alpha, x)
-    bent = expm1_element(binary("min", binary("div", x, factor), zero))
-    curve = binary("min", binary("mul", factor, bent), zero)
-    return binary("add", binary("max", x, zero), curve)
-
-
 def _softplus(xp: Namespace, x: Array) -> Array:
     return xp.maximum(x, constant(x, 0)) + xp.log1p(xp.exp(-xp.abs(x)))
-
-
-def _softplus_element(x: Scalar) -> Scalar:
-    small = unary("exp", unary("neg", unary("abs", x)))
-    return binary("add", binary("max", x, literal(0, x)), log1p_element(small))
 
 
 def _softsign(xp: Namespace, x: Array) -> Array:
     return x / (constant(x, 1) + xp.abs(x))
 
 
-def _softsign_element(x: Scalar) -> Scalar:
-    return binary("div", x, binary("add", literal(1, x), unary("abs", x)))
-
-
 def _gelu(xp: Namespace, x: Array, *, approximate: str) -> Array:
     wide = x.astype(xp.float64)
     if approximate == "tanh":
-        inner = _SQRT_2_OVER_PI * (wide + _GELU_CUBIC * wide * wide * wide)
+        inner = SQRT_2_OVER_PI * (wide + GELU_CUBIC * wide * wide * wide)
         bend = xp.tanh(inner)
     else:
-        bend = erf_f64(xp, wide * _SQRT_HALF)
+        bend = erf_f64(xp, wide * SQRT_HALF)
     return xp.asarray(0.5 * wide * (1.0 + bend)).astype(x.dtype)
-
-
-def _gelu_element(x: Scalar, *, approximate: str) -> Scalar:
-    if approximate == "tanh":
-        cube = binary("mul", binary("mul", x, x), x)
-        line = binary("add", x, binary("mul", literal(_GELU_CUBIC, x), cube))
-        bend = unary("tanh", binary("mul", literal(_SQRT_2_OVER_PI, x), line))
-    else:
-        bend = unary("erf", binary("mul", x, literal(_SQRT_HALF, x)))
-    half = binary("mul", literal(0.5, x), x)
-    return binary("mul", half, binary("add", literal(1, x), bend))
 
 
 def _hard_swish(xp: Namespace, x: Array) -> Array:
     return x * _hard_sigmoid(xp, x, alpha=1 / 6, beta=0.5)
 
 
-def _hard_swish_element(x: Scalar) -> Scalar:
-    return binary("mul", x, _hard_sigmoid_element(x, alpha=1 / 6, beta=0.5))
-
-
 def _mish(xp: Namespace, x: Array) -> Array:
-    e = xp.exp(xp.minimum(x, constant(x, _MISH_LINEAR)))
+    e = xp.exp(xp.minimum(x, constant(x, MISH_LINEAR)))
     n = e * (e + constant(x, 2))
     return x * (n / (n + constant(x, 2)))
-
-
-def _mish_element(x: Scalar) -> Scalar:
-    two = literal(2, x)
-    e = unary("exp", binary("min", x, literal(_MISH_LINEAR, x)))
-    n = binary("mul", e, binary("add", e, two))
-    return binary("mul", x, binary("div", n, binary("add", n, two)))
 
 
 def _thresholded_relu(xp: Namespace, x: Array, *, alpha: float) -> Array:
@@ -179,21 +110,6 @@ def _shrink(xp: Namespace, x: Array, *, bias: float, lambd: float) -> Array:
     low, high = constant(x, -lambd), constant(x, lambd)
     inner = xp.where(x > high, x - constant(x, bias), constant(x, 0))
     return xp.where(x < low, x + constant(x, bias), inner)
-
-
-def _shrink_element(x: Scalar, *, bias: float, lambd: float) -> Scalar:
-    shift = literal(bias, x)
-    above = compare("gt", x, literal(lambd, x))
-    inner = select(above, binary("sub", x, shift), literal(0, x))
-    return select(compare("lt", x, literal(-lambd, x)), binary("add", x, shift), inner)
-
-
-def _leaky_relu_element(x: Scalar, *, alpha: float) -> Scalar:
-    return select(compare("lt", x, literal(0, x)), binary("mul", x, literal(alpha, x)), x)
-
-
-def _thresholded_relu_element(x: Scalar, *, alpha: float) -> Scalar:
-    return select(compare("gt", x, literal(alpha, x)), x, literal(0, x))
 
 
 def _infer_prelu(call: OpCall) -> TensorType:
@@ -209,10 +125,6 @@ def _infer_prelu(call: OpCall) -> TensorType:
 
 def _prelu(xp: Namespace, x: Array, slope: Array) -> Array:
     return xp.where(x < 0, x * slope, x)
-
-
-def _prelu_element(x: Scalar, slope: Scalar) -> Scalar:
-    return select(compare("lt", x, literal(0, x)), binary("mul", x, slope), x)
 
 
 def with_attrs(element: Callable[..., Scalar]) -> Elementwise:
@@ -256,22 +168,22 @@ OPS: Final[tuple[OpDef, ...]] = (
         traits=EXACT,
         origin="onnx",
     ),
-    _activation("sigmoid", "1 / (1 + exp(-x)).", _sigmoid, _sigmoid_element),
-    _activation("leaky_relu", "alpha * x below 0.", _leaky_relu, _leaky_relu_element, alpha=0.01),
+    _activation("sigmoid", "1 / (1 + exp(-x)).", _sigmoid, sigmoid_element),
+    _activation("leaky_relu", "alpha * x below 0.", _leaky_relu, leaky_relu_element, alpha=0.01),
     _activation(
         "hard_sigmoid",
         "alpha * x + beta, kept in 0..1.",
         _hard_sigmoid,
-        _hard_sigmoid_element,
+        hard_sigmoid_element,
         alpha=0.2,
         beta=0.5,
     ),
-    _activation("elu", "alpha * (exp(x) - 1) up to 0.", _elu, _elu_element, alpha=1.0),
+    _activation("elu", "alpha * (exp(x) - 1) up to 0.", _elu, elu_element, alpha=1.0),
     _activation(
         "selu",
         "gamma * elu(x).",
         _selu,
-        _selu_element,
+        selu_element,
         alpha=1.67326319217681884765625,
         gamma=1.05070102214813232421875,
     ),
@@ -279,36 +191,34 @@ OPS: Final[tuple[OpDef, ...]] = (
         "celu",
         "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).",
         _celu,
-        _celu_element,
+        celu_element,
         alpha=1.0,
     ),
-    _activation("softplus", "log(1 + exp(x)).", _softplus, _softplus_element),
-    _activation("softsign", "x / (1 + |x|).", _softsign, _softsign_element),
+    _activation("softplus", "log(1 + exp(x)).", _softplus, softplus_element),
+    _activation("softsign", "x / (1 + |x|).", _softsign, softsign_element),
     operator(
         "gelu",
         "x times the normal distribution's cumulative function, exact or by tanh.",
         FLOATS,
         _gelu,
-        with_attrs(_gelu_element),
+        with_attrs(gelu_element),
         attrs={"approximate": Attr((str,), "none", ("none", "tanh"))},
         origin="onnx",
     ),
-    _activation(
-        "hard_swish", "x * hard_sigmoid(x), 1/6 and 1/2.", _hard_swish, _hard_swish_element
-    ),
-    _activation("mish", "x * tanh(softplus(x)).", _mish, _mish_element),
+    _activation("hard_swish", "x * hard_sigmoid(x), 1/6 and 1/2.", _hard_swish, hard_swish_element),
+    _activation("mish", "x * tanh(softplus(x)).", _mish, mish_element),
     _activation(
         "thresholded_relu",
         "x above alpha, else 0.",
         _thresholded_relu,
-        _thresholded_relu_element,
+        thresholded_relu_element,
         alpha=1.0,
     ),
     _activation(
         "shrink",
         "Bring towards 0 by bias beyond lambd, 0 within.",
         _shrink,
-        _shrink_element,
+        shrink_element,
         bias=0.0,
         lambd=0.5,
     ),
@@ -318,7 +228,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         operands=(X, Operand("slope")),
         infer=_infer_prelu,
         compute=lifted(_prelu),
-        loops=loop(_prelu_element),
+        loops=loop(prelu_element),
         traits=ROUNDED,
         origin="onnx",
     ),

@@ -6,11 +6,11 @@ only the data can tell; the minimum divided by -1 is the minimum, with the remai
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from reference_vm.loops.scalar import binary, literal
-from reference_vm.ops.contents import floor_divided, remaindered
-from reference_vm.ops.definition import Array, DataError, Namespace, OpDef, Trait
+from reference_vm.ops.contents import Fold, floor_divided, remaindered
+from reference_vm.ops.definition import Array, Compute, DataError, Namespace, OpDef, Trait
 from reference_vm.ops.elementwise import (
     EXACT,
     ROUNDED,
@@ -110,41 +110,57 @@ def _dim_fmod(x: Dim, y: Dim) -> Dim:
     return UNKNOWN if y == 0 else subtract(x, multiply(down, y))
 
 
+def _dim_negated(x: Dim) -> Dim:
+    return multiply(-1, x)
+
+
 def _dim_abs(x: Dim) -> Dim:
-    return greatest(x, multiply(-1, x))
+    return greatest(x, _dim_negated(x))
+
+
+def _exact2(
+    name: str, summary: str, scalar: str, fold: Fold | None = None, compute: Compute | None = None
+) -> OpDef:
+    """Return an exact operator of two numbers."""
+    return operator(
+        name,
+        summary,
+        NUMERIC,
+        compute or ufunc(name),
+        loop2(scalar),
+        operands=_XY,
+        traits=EXACT,
+        fold=fold,
+    )
+
+
+def _division(
+    name: str, summary: str, scalar: str, compute: Compute, fold: Fold, **more: Any
+) -> OpDef:
+    """Return an operator that an integer divisor of 0 makes fail."""
+    loops = loop2(scalar)
+    allowed = more.pop("allowed", NUMERIC)
+    return operator(
+        name, summary, allowed, compute, loops, operands=_XY, traits=_FAILS, fold=fold, **more
+    )
+
+
+def _exact1(
+    name: str, summary: str, scalar: str, fold: Fold | None = None, compute: Compute | None = None
+) -> OpDef:
+    """Return an exact operator of one number."""
+    loops = loop1(scalar)
+    return operator(name, summary, NUMERIC, compute or ufunc(name), loops, traits=EXACT, fold=fold)
+
+
+def _whole(dim: Dim) -> Dim:
+    return dim
 
 
 OPS: Final[tuple[OpDef, ...]] = (
-    operator(
-        "add",
-        "Add; integers wrap.",
-        NUMERIC,
-        ufunc("add"),
-        loop2("add"),
-        operands=_XY,
-        traits=EXACT,
-        fold=add,
-    ),
-    operator(
-        "subtract",
-        "Subtract; integers wrap.",
-        NUMERIC,
-        ufunc("subtract"),
-        loop2("sub"),
-        operands=_XY,
-        traits=EXACT,
-        fold=subtract,
-    ),
-    operator(
-        "multiply",
-        "Multiply; integers wrap.",
-        NUMERIC,
-        ufunc("multiply"),
-        loop2("mul"),
-        operands=_XY,
-        traits=EXACT,
-        fold=multiply,
-    ),
+    _exact2("add", "Add; integers wrap.", "add", add),
+    _exact2("subtract", "Subtract; integers wrap.", "sub", subtract),
+    _exact2("multiply", "Multiply; integers wrap.", "mul", multiply),
     operator(
         "divide",
         "Divide floats.",
@@ -154,46 +170,35 @@ OPS: Final[tuple[OpDef, ...]] = (
         operands=_XY,
         traits=EXACT,
     ),
-    operator(
+    _division(
         "floor_divide",
         "Divide and round down; an integer divided by 0 is an error.",
-        NUMERIC,
+        "floor_div",
         _floor_divide,
-        loop2("floor_div"),
-        operands=_XY,
-        traits=_FAILS,
-        fold=floor_divided,
+        floor_divided,
     ),
-    operator(
+    _division(
         "trunc_divide",
         "Divide integers and round towards 0 (ONNX Div); dividing by 0 is an error.",
-        INTEGERS,
+        "trunc_div",
         _trunc_divide,
-        loop2("trunc_div"),
-        operands=_XY,
-        traits=_FAILS,
-        fold=_dim_truncated,
+        _dim_truncated,
+        allowed=INTEGERS,
         origin="onnx",
     ),
-    operator(
+    _division(
         "remainder",
         "The rest of floor_divide, with the divisor's sign.",
-        NUMERIC,
+        "rem",
         _remainder,
-        loop2("rem"),
-        operands=_XY,
-        traits=_FAILS,
-        fold=remaindered,
+        remaindered,
     ),
-    operator(
+    _division(
         "fmod",
         "The rest of division towards 0, with the dividend's sign (ONNX Mod, fmod = 1).",
-        NUMERIC,
+        "fmod",
         _fmod,
-        loop2("fmod"),
-        operands=_XY,
-        traits=_FAILS,
-        fold=_dim_fmod,
+        _dim_fmod,
         origin="onnx",
     ),
     operator(
@@ -205,52 +210,11 @@ OPS: Final[tuple[OpDef, ...]] = (
         operands=_XY,
         traits=ROUNDED | {Trait.CAN_FAIL},
     ),
-    operator(
-        "maximum",
-        "The greater of two; NaN if either is.",
-        NUMERIC,
-        ufunc("maximum"),
-        loop2("max"),
-        operands=_XY,
-        traits=EXACT,
-        fold=greatest,
-    ),
-    operator(
-        "minimum",
-        "The smaller of two; NaN if either is.",
-        NUMERIC,
-        ufunc("minimum"),
-        loop2("min"),
-        operands=_XY,
-        traits=EXACT,
-        fold=least,
-    ),
-    operator(
-        "abs",
-        "The magnitude; the least integer is its own.",
-        NUMERIC,
-        _abs,
-        loop1("abs"),
-        traits=EXACT,
-        fold=_dim_abs,
-    ),
-    operator(
-        "negative",
-        "Change the sign; integers wrap.",
-        NUMERIC,
-        ufunc("negative"),
-        loop1("neg"),
-        traits=EXACT,
-        fold=lambda x: multiply(-1, x),
-    ),
-    operator(
-        "sign",
-        "-1, 0 or 1; NaN for NaN.",
-        NUMERIC,
-        ufunc("sign"),
-        loop1("sign"),
-        traits=EXACT,
-    ),
+    _exact2("maximum", "The greater of two; NaN if either is.", "max", greatest),
+    _exact2("minimum", "The smaller of two; NaN if either is.", "min", least),
+    _exact1("abs", "The magnitude; the least integer is its own.", "abs", _dim_abs, _abs),
+    _exact1("negative", "Change the sign; integers wrap.", "neg", _dim_negated),
+    _exact1("sign", "-1, 0 or 1; NaN for NaN.", "sign"),
     operator(
         "square",
         "Multiply by itself; integers wrap.",
@@ -270,31 +234,13 @@ OPS: Final[tuple[OpDef, ...]] = (
         traits=EXACT,
         origin="onnx",
     ),
-    operator(
-        "floor",
-        "Round down to an integer.",
-        NUMERIC,
-        rounding("floor"),
-        loop1("floor"),
-        traits=EXACT,
-        fold=lambda x: x,
-    ),
-    operator(
-        "ceil",
-        "Round up to an integer.",
-        NUMERIC,
-        rounding("ceil"),
-        loop1("ceil"),
-        traits=EXACT,
-        fold=lambda x: x,
-    ),
-    operator(
+    _exact1("floor", "Round down to an integer.", "floor", _whole, rounding("floor")),
+    _exact1("ceil", "Round up to an integer.", "ceil", _whole, rounding("ceil")),
+    _exact1(
         "round",
         "Round to the nearest integer, halves to the even one.",
-        NUMERIC,
+        "round",
+        _whole,
         rounding("rint"),
-        loop1("round"),
-        traits=EXACT,
-        fold=lambda x: x,
     ),
 )

@@ -1,13 +1,12 @@
-"""Operators that read at indices: take, take_along_axis, gather_nd, one_hot, compress.
+"""Operators that read at indices: take, take_along_axis, gather_nd.
 
 An index may count from the end, ``-size .. size - 1``; any other is an error that only the data can
-tell, but for one_hot, where it gives the off value.
+tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.checks import INDICES, expect_rank, tensor_of
@@ -20,61 +19,27 @@ from reference_vm.ops.definition import (
     Namespace,
     OpCall,
     OpDef,
-    Operand,
     Trait,
 )
 from reference_vm.ops.elementwise import X
+from reference_vm.ops.places import (
+    INDEX,
+    check_reach,
+    expect_reach,
+    grid,
+    mesh,
+    split_tuples,
+    tuple_length,
+    within,
+)
 from reference_vm.ops.shapes import (
-    is_different,
-    lower_bound,
     normalize_axis,
     same_dim,
     str_shape,
 )
-from reference_vm.types import UNKNOWN, Dim, Shape, TensorType
-from reference_vm.types.dim import subtract
-from reference_vm.types.dtype import BOOL, INTEGERS
+from reference_vm.types import UNKNOWN, Dim, TensorType
 
-INDEX: Final = Operand("indices")
 _READS: Final = frozenset({Trait.EXACT, Trait.CAN_FAIL})
-
-
-def within(xp: Namespace, indices: Array, size: int) -> Array:
-    """Return indices counted from 0.
-
-    Raises:
-        DataError: One is not in ``-size .. size - 1``.
-    """
-    wrong = (indices < -size) | (indices >= size)
-    if bool(xp.any(wrong)):
-        found = int(xp.asarray(indices)[wrong].ravel()[0])
-        raise DataError(
-            "index-out-of-range",
-            f"index {found} on an axis of size {size}",
-            f"an index is in {-size}..{size - 1}" if size else "the axis is empty",
-        )
-    return xp.where(indices < 0, indices + indices.dtype.type(size), indices)
-
-
-def grid(xp: Namespace, shape: Sequence[int]) -> list[Array]:
-    """Return arrays that together index every place of ``shape``; they broadcast to it."""
-    lines = []
-    for i, size in enumerate(shape):
-        line = (1,) * i + (size,) + (1,) * (len(shape) - i - 1)
-        lines.append(xp.arange(size).reshape(line))
-    return lines
-
-
-def mesh(xp: Namespace, indices: Array, axis: int) -> tuple[Array, ...]:
-    """Return arrays that index each place of ``indices``, but for ``axis`` the index itself."""
-    places = grid(xp, indices.shape)
-    places[axis] = indices
-    return tuple(places)
-
-
-def split_tuples(xp: Namespace, indices: Array, sizes: Sequence[int]) -> tuple[Array, ...]:
-    """Return the components of index tuples on the last axis, each counted from 0."""
-    return tuple(within(xp, indices[..., i], size) for i, size in enumerate(sizes))
 
 
 def _infer_take(call: OpCall) -> TensorType:
@@ -115,47 +80,9 @@ def _infer_along(call: OpCall) -> TensorType:
     return TensorType(x.dtype, indices.shape)
 
 
-def expect_reach(call: OpCall, shape: Shape, indices: Shape, axis: int) -> None:
-    """Raise ``shape-mismatch`` if indices certainly reach beyond ``shape`` but along ``axis``."""
-    pairs = enumerate(zip(indices, shape, strict=True))
-    if any(i != axis and lower_bound(subtract(found, size)) > 0 for i, (found, size) in pairs):
-        raise call.error(
-            "shape-mismatch",
-            f"indices of shape {str_shape(indices)} reach beyond {str_shape(shape)}",
-            f"only along axis {axis} may there be more indices than elements",
-        )
-
-
 def _along(xp: Namespace, x: Array, indices: Array, *, axis: int) -> Array:
     check_reach(x.shape, indices.shape, axis)
     return x[mesh(xp, within(xp, indices, x.shape[axis]), axis)]
-
-
-def check_reach(shape: Sequence[int], indices: Sequence[int], axis: int) -> None:
-    """Raise `DataError` if indices of that shape reach beyond ``shape`` but along ``axis``."""
-    pairs = enumerate(zip(indices, shape, strict=True))
-    if any(found > size for i, (found, size) in pairs if i != axis % len(shape)):
-        shapes = f"indices of shape {list(indices)} reach beyond {list(shape)}"
-        raise DataError("shape-mismatch", shapes)
-
-
-def tuple_length(call: OpCall, indices: TensorType, most: int | None) -> int | None:
-    """Return how many components an index tuple has, the last axis's size; ``None`` if unknown.
-
-    Raises:
-        CompileError: There is no such axis, or they are more than ``most`` or none.
-    """
-    if indices.shape is None:
-        return None
-    if not indices.shape:
-        raise call.error("rank-mismatch", "operand indices has rank 0, expected 1 or more")
-    length = indices.shape[-1]
-    if not isinstance(length, int):
-        return None
-    if length < 1 or (most is not None and length > most):
-        expected = "1 or more" if most is None else f"1 to {most}"
-        raise call.error("shape-mismatch", f"indices of {length} components, expected {expected}")
-    return length
 
 
 def _infer_gather_nd(call: OpCall) -> TensorType:
@@ -184,57 +111,6 @@ def _gather_nd(xp: Namespace, x: Array, indices: Array, *, batch_dims: int) -> A
     return xp.asarray(x[(*batches, *places)])
 
 
-def _infer_one_hot(call: OpCall) -> TensorType:
-    indices, values = tensor_of(call, 0, INTEGERS), tensor_of(call, 2)
-    expect_rank(call, 1, (0,))
-    expect_rank(call, 2, (1,))
-    tensor_of(call, 1, INDICES)
-    if values.shape is not None and is_different(values.shape[0], 2):
-        raise call.error("shape-mismatch", f"values is {str_shape(values.shape)}, expected [2]")
-    if indices.shape is None:
-        return TensorType(values.dtype, None)
-    axis = normalize_axis(call, call.attrs["axis"], len(indices.shape) + 1)
-    known = call.content(1)
-    depth = UNKNOWN if known is None else known[0]
-    if isinstance(depth, int) and depth < 1:
-        raise call.error("shape-mismatch", f"depth is {depth}, expected 1 or more")
-    return TensorType(values.dtype, (*indices.shape[:axis], depth, *indices.shape[axis:]))
-
-
-def _one_hot(xp: Namespace, indices: Array, depth: Any, values: Array, *, axis: int) -> Array:
-    count = int(depth)
-    if count < 1:
-        raise DataError("shape-mismatch", f"depth is {count}, expected 1 or more")
-    rank = indices.ndim + 1
-    place = axis % rank
-    line = xp.arange(count).reshape((count,) + (1,) * (rank - place - 1))
-    wide = xp.expand_dims(indices.astype(xp.int64), place)
-    if indices.dtype.kind == "u":
-        wide = xp.where(wide < 0, count, wide)  # beyond i64
-    hot = (wide == line) | (wide == line - count)
-    return xp.where(hot, values[1], values[0])
-
-
-def _infer_compress(call: OpCall) -> TensorType:
-    x, axis = tensor_of(call, 0), call.attrs["axis"]
-    tensor_of(call, 1, (BOOL,))
-    expect_rank(call, 1, (1,))
-    if axis is None:
-        return TensorType(x.dtype, (UNKNOWN,))
-    if x.shape is None:
-        return TensorType(x.dtype, None)
-    dims: list[Dim] = list(x.shape)
-    dims[normalize_axis(call, axis, len(dims))] = UNKNOWN
-    return TensorType(x.dtype, tuple(dims))
-
-
-def _compress(xp: Namespace, x: Array, condition: Array, *, axis: int | None) -> Array:
-    if axis is None:
-        x, axis = x.reshape(-1), 0
-    (places,) = xp.nonzero(condition)
-    return xp.take(x, within(xp, places, x.shape[axis]), axis=axis)
-
-
 OPS: Final[tuple[OpDef, ...]] = (
     OpDef(
         name="take",
@@ -249,7 +125,7 @@ OPS: Final[tuple[OpDef, ...]] = (
     ),
     OpDef(
         name="take_along_axis",
-        summary="At each place of the indices, the element of x there, but along an axis at the index.",
+        summary="The element of x at each place of the indices, but on one axis at the index.",
         operands=(X, INDEX),
         attrs={"axis": Attr((int,), -1)},
         infer=_infer_along,
@@ -265,26 +141,6 @@ OPS: Final[tuple[OpDef, ...]] = (
         infer=_infer_gather_nd,
         compute=_gather_nd,
         traits=_READS,
-        origin="onnx",
-    ),
-    OpDef(
-        name="one_hot",
-        summary="The second value where a new axis's place is the index, else the first.",
-        operands=(INDEX, Operand("depth", host=True), Operand("values")),
-        attrs={"axis": Attr((int,), -1)},
-        infer=_infer_one_hot,
-        compute=_one_hot,
-        traits=frozenset({Trait.EXACT}),
-        origin="onnx",
-    ),
-    OpDef(
-        name="compress",
-        summary="The slices of an axis, or of the flat elements, where the condition holds.",
-        operands=(X, Operand("condition")),
-        attrs={"axis": Attr((int, type(None)), None)},
-        infer=_infer_compress,
-        compute=_compress,
-        traits=_READS | {Trait.DATA_DEPENDENT},
         origin="onnx",
     ),
 )

@@ -8,7 +8,6 @@ from typing import Any, Final
 from reference_vm.loops.kernel import Elementwise, Move
 from reference_vm.ops.checks import INDICES, expect_rank, tensor_of
 from reference_vm.ops.contents import same
-from reference_vm.ops.creation import SHAPE, run_sizes, sizes_of
 from reference_vm.ops.definition import (
     Array,
     Attr,
@@ -23,6 +22,7 @@ from reference_vm.ops.definition import (
 )
 from reference_vm.ops.elementwise import X
 from reference_vm.ops.numerics import does_not_fit
+from reference_vm.ops.shape_values import SHAPE, run_sizes, sizes_of
 from reference_vm.ops.shapes import (
     broadcast,
     int_axes,
@@ -119,30 +119,6 @@ def _tile(xp: Namespace, x: Array, reps: Sequence[Any]) -> Array:
     if len(counts) != x.ndim:
         raise DataError("shape-mismatch", f"{len(counts)} reps for a tensor of rank {x.ndim}")
     return xp.asarray(xp.tile(x, counts))
-
-
-def _infer_triangle(call: OpCall) -> TensorType:
-    x = tensor_of(call, 0)
-    if x.rank in (0, 1):
-        raise call.error("rank-mismatch", f"operand x has rank {x.rank}, expected 2 or more")
-    if call.present(1):
-        tensor_of(call, 1, INDICES)
-        expect_rank(call, 1, (0,))
-    return TensorType(x.dtype, x.shape)
-
-
-def _tril(xp: Namespace, x: Array, k: Any = None) -> Array:
-    return xp.where(_above(xp, x, 0 if k is None else int(k)), xp.zeros((), dtype=x.dtype), x)
-
-
-def _triu(xp: Namespace, x: Array, k: Any = None) -> Array:
-    return xp.where(_above(xp, x, (0 if k is None else int(k)) - 1), x, xp.zeros((), dtype=x.dtype))
-
-
-def _above(xp: Namespace, x: Array, k: int) -> Array:
-    """Return which places of a matrix lie above diagonal ``k``."""
-    rows, columns = x.shape[-2:]
-    return xp.arange(columns)[None, :] - xp.arange(rows)[:, None] > k
 
 
 def _infer_reverse(call: OpCall) -> TensorType:
@@ -251,20 +227,6 @@ OPS: Final[tuple[OpDef, ...]] = (
         _tile,
         operands=(X, Operand("reps", host=True)),
         origin="onnx",
-    ),
-    moving(
-        "tril",
-        "Zeros above diagonal k of the last two axes.",
-        _infer_triangle,
-        _tril,
-        operands=(X, Operand("k", optional=True, host=True)),
-    ),
-    moving(
-        "triu",
-        "Zeros below diagonal k of the last two axes.",
-        _infer_triangle,
-        _triu,
-        operands=(X, Operand("k", optional=True, host=True)),
     ),
     OpDef(
         name="reverse_sequence",

@@ -12,7 +12,6 @@ from typing import Any, Final
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.checks import integers, tensor_of
 from reference_vm.ops.contents import same
-from reference_vm.ops.creation import SHAPE
 from reference_vm.ops.definition import (
     Array,
     Attr,
@@ -26,6 +25,7 @@ from reference_vm.ops.definition import (
 )
 from reference_vm.ops.elementwise import X
 from reference_vm.ops.numerics import does_not_fit
+from reference_vm.ops.shape_values import SHAPE
 from reference_vm.ops.shapes import (
     element_count,
     int_axes,

@@ -6,12 +6,16 @@ applied in the order in which they stand; without a reduction the last one stays
 
 from __future__ import annotations
 
+import math
 from typing import Final
+
+import numpy as np
 
 from reference_vm.ops.checks import INDICES, agree_on_dtype, expect_rank, tensor_of
 from reference_vm.ops.definition import (
     Array,
     Attr,
+    Compute,
     DataError,
     Namespace,
     OpCall,
@@ -20,7 +24,8 @@ from reference_vm.ops.definition import (
     Trait,
 )
 from reference_vm.ops.elementwise import X
-from reference_vm.ops.indexing import (
+from reference_vm.ops.numerics import lifted
+from reference_vm.ops.places import (
     INDEX,
     check_reach,
     expect_reach,
@@ -29,7 +34,6 @@ from reference_vm.ops.indexing import (
     tuple_length,
     within,
 )
-from reference_vm.ops.numerics import lifted
 from reference_vm.ops.shapes import is_different, normalize_axis, str_shape
 from reference_vm.types import Shape, TensorType
 from reference_vm.types.dtype import BOOL
@@ -43,9 +47,32 @@ def _scattered(
     result = xp.array(x)
     if reduction == "none":
         result[places] = updates
+    elif xp is np:
+        getattr(np, _UFUNCS[reduction]).at(result, places, updates)
     else:
-        getattr(xp, _UFUNCS[reduction]).at(result, places, updates)
+        fold_in_order(xp, result, places, updates, getattr(xp, _UFUNCS[reduction]))
     return result
+
+
+def fold_in_order(
+    xp: Namespace, result: Array, places: tuple[Array, ...], updates: Array, fold: Compute
+) -> None:
+    """Fold updates into ``result``, in rounds: the first update of each place, then the second.
+
+    For namespaces whose ``ufunc.at`` is missing, or leaves the order to chance.
+    """
+    cells = result.reshape(math.prod(result.shape[: len(places)]), -1)
+    flat = xp.zeros((), dtype=xp.int64)
+    for place, size in zip(places, result.shape, strict=False):
+        flat = flat * size + place
+    flat = flat.ravel()
+    rows = updates.reshape(flat.shape[0], -1)
+    order = xp.argsort(flat, kind="stable")
+    sorted_ = flat[order]
+    rounds = xp.arange(flat.shape[0]) - xp.searchsorted(sorted_, sorted_)
+    for turn in range(int(rounds.max()) + 1 if flat.size else 0):
+        now = order[rounds == turn]
+        cells[flat[now]] = fold(cells[flat[now]], rows[now])
 
 
 def _operands(call: OpCall) -> tuple[TensorType, TensorType, TensorType]:

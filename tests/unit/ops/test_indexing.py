@@ -11,6 +11,7 @@ import pytest
 
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import DataError
+from reference_vm.ops.scattering import fold_in_order
 from reference_vm.types import DType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, COMPUTED, F16, F32, I8, I64, INTEGERS, NUMERIC, U64
@@ -106,6 +107,17 @@ def test_narrow_scatters_accumulate_in_f32(dtype: DType) -> None:
     ones, places = array(dtype, [1.0] * 4096), np.zeros(4096, np.int64)
     found = run("scatter_elements", array(dtype, [0.0]), places, ones, axis=0, reduction="add")
     assert python(found) == [4096.0]
+
+
+def test_folding_in_rounds_is_folding_in_order() -> None:
+    chosen = np.random.default_rng(5)
+    places = chosen.integers(0, 4, (6, 5)), chosen.integers(0, 3, (6, 5))
+    updates = chosen.random((6, 5, 2), np.float32) + 0.5
+    for name in ("add", "multiply", "maximum"):
+        found, expected = np.ones((4, 3, 2), np.float32), np.ones((4, 3, 2), np.float32)
+        fold_in_order(np, found, places, updates, getattr(np, name))
+        getattr(np, name).at(expected, places, updates)
+        assert np.array_equal(found, expected)
 
 
 CALLS_OUT_OF_RANGE = [
