@@ -5,10 +5,12 @@ A kernel is ``void kernel(int64_t *block, int64_t low, int64_t high)``. The bloc
 
     addresses of the inputs, then of the results
     flat: 1 when low and high count places of the innermost loop, 0 when those of the first
+    the address of the scratch rows, if `schedule` wants any: 8 bytes an element, row after row
     the number of rounds of each outer loop, then of the innermost
     for each access, then each store: its distance in bytes per round of each loop
 
-so that any kernel can be run on a part of its work, by several threads at once. Inputs number from
+so that any kernel can be run on a part of its work, by several threads at once, each with scratch
+rows of its own. Inputs number from
 0, results after them.
 """
 
@@ -37,9 +39,13 @@ class Layout:
         return self.parameters
 
     @property
+    def scratch(self) -> int:
+        return self.parameters + 1
+
+    @property
     def rounds(self) -> int:
         """The first loop's number of rounds; the others follow."""
-        return self.parameters + 1
+        return self.parameters + 2
 
     def distance(self, move: int, loop: int) -> int:
         """Return where the distance of an access or store per round of a loop stands."""

@@ -1,470 +1,313 @@
 """Prints a loop nest as LLVM IR.
 
 A kernel is two functions. ``@name`` reads the argument block (`loops.layout`) and runs the outer
-loops; ``@name.row`` is the innermost one, called with a pointer for each access and store, because
-only arguments can be ``noalias``, and without that loops do not become vector code.
+loops; ``@name.row`` runs the loops over one row, called with a pointer for each access, store and
+scratch row, because only arguments can be ``noalias``, and without that loops do not become vector
+code.
 
-No operation may be reordered or contracted, but for the additions of a fold.
+No operation may be reordered or contracted, but for the additions and products of a fold.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
+from functools import cached_property
+from typing import Final, final
 
-from reference_vm.loops.code import Instruction
 from reference_vm.loops.layout import Layout, layout
+from reference_vm.loops.llvm_code import CodeWriter, number, value_type
 from reference_vm.loops.nest import Inner, Nest
-from reference_vm.types.dtype import BF16, F16, F32, F64, DType, Kind
+from reference_vm.loops.schedule import RowLoop, Schedule, schedule
 
-Step: TypeAlias = Callable[[str], str]
-"""Appends an instruction and returns the name of its result."""
+_CHUNK: Final = 4096
+"""Elements that are summed before their sum is added to the total."""
 
-_FLOATS: Final = {F16: "half", BF16: "i16", F32: "float", F64: "double"}
-_FLOAT_OPS: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fmod": "frem"}
-_INTEGER_OPS: Final = {"add", "sub", "mul", "and", "or", "xor", "shl"}
-_INTRINSICS: Final = {
-    "abs": "fabs",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "round": "rint",
-    "trunc": "trunc",
-    "fma": "fma",
-    "copysign": "copysign",
-}
-_FLOAT_COMPARE: Final = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt"} | {
-    "ge": "oge"
-}
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """What a loop runs over, and the blocks before and after it."""
+
+    low: str
+    high: str
+    before: str
+    after: str
 
 
 def print_llvm(nest: Nest, name: str) -> str:
     """Return an LLVM module that defines the kernel ``@name``."""
-    printer = _Printer(nest, name)
-    lines = [*printer.row(), "", *printer.kernel(), ""]
-    declared = [f"declare {d}" for d in sorted(printer.declared)]
-    return "\n".join([*lines, *declared, ""])
-
-
-def value_type(dtype: DType) -> str:
-    """Return the LLVM type of a value in a register; bf16 is its 16 bits."""
-    if dtype.is_bool:
-        return "i1"
-    return f"i{dtype.bits}" if dtype.is_integer else _FLOATS[dtype]
-
-
-def _memory_type(dtype: DType) -> str:
-    return "i8" if dtype.is_bool else value_type(dtype)
-
-
-def _conversion(source: DType, target: DType) -> str:
-    """Return the instruction that converts between two dtypes that are not bf16."""
-    signed = source.kind is Kind.SIGNED
-    if source.is_float:
-        if target.is_float:
-            return "fpext" if target.bits > source.bits else "fptrunc"
-        return "fptosi" if target.kind is Kind.SIGNED else "fptoui"
-    if target.is_float:
-        return "sitofp" if signed else "uitofp"
-    width = 1 if source.is_bool else source.bits
-    if target.bits < width:
-        return "trunc"
-    if target.bits == width:
-        return "bitcast"
-    return "sext" if signed else "zext"
-
-
-def _number(value: object, dtype: DType) -> str:
-    if dtype.is_bool:
-        return "true" if value else "false"
-    if dtype.is_integer:
-        assert isinstance(value, int)
-        return str(value)
-    assert isinstance(value, float), (value, dtype)
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    writer = CodeWriter()
+    plan = schedule(nest)
+    _RowPrinter(nest, name, plan, writer).print()
+    _KernelPrinter(nest, name, plan, writer).print()
+    return "\n".join([*writer.lines, *(f"declare {d}" for d in sorted(writer.declared)), ""])
 
 
 @final
 @dataclass
-class _Printer:
+class _RowPrinter:
+    """Prints the function that runs over one row."""
+
     nest: Nest
     name: str
-    declared: set[str] = field(default_factory=set)
-    counter: int = 0
+    plan: Schedule
+    out: CodeWriter
+    names: dict[int, str] = field(default_factory=dict)
+    """Of the values that do not depend on the place in the row."""
 
-    @property
-    def place(self) -> Layout:
-        return layout(self.nest)
-
-    def fresh(self) -> str:
-        self.counter += 1
-        return f"%t{self.counter}"
-
-    # -- the innermost loop
-
-    def row(self) -> list[str]:
-        """The function that runs over one row, a loop for each phase."""
-        body: list[str] = ["entry:"]
-        names: dict[int, str] = {}
-        last = max((*self.nest.phases, *()), default=0)
-        before = "entry"
-        for phase in range(last + 1):
-            body += self._once_a_row(phase, names)
-            if loop := self._phase(phase, before, names):
-                body += loop
-                before = f"done{phase}"
-        body += self._stores(once=True, names=names)
+    def print(self) -> None:
         args = ", ".join((*self._pointers(), *self._strides(), "i64 %n"))
         head = f"define internal void @{self.name}.row({args}) noinline nounwind {{"
-        return [head, *body, "  ret void", "}"]
+        self.out.lines += [head, "entry:"]
+        before = "entry"
+        for index, loop in enumerate(self.plan.loops):
+            self._once(self.plan.once[index])
+            self._loop(index, loop, before)
+            before = f"done{index}"
+        self._once(self.plan.once[-1])
+        for index in self.plan.stores_once:
+            store = self.nest.stores[index]
+            self.out.store(store.dtype, self.names[store.value], f"%y{index}")
+        self.out.add("ret void")
+        self.out.lines += ["}", ""]
 
-    def _pointers(self) -> Iterable[str]:
+    def _pointers(self) -> Iterator[str]:
         for i in range(len(self.nest.accesses)):
             yield f"ptr noalias readonly %x{i}"
         for i in range(len(self.nest.stores)):
             yield f"ptr noalias %y{i}"
+        for i in range(len(self.plan.scratch)):
+            yield f"ptr noalias %s{i}"
 
-    def _strides(self) -> Iterable[str]:
+    def _strides(self) -> Iterator[str]:
         for i, access in enumerate(self.nest.accesses):
             if access.inner is Inner.STRIDED:
                 yield f"i64 %step{i}"
 
-    def _once_a_row(self, phase: int, names: dict[int, str]) -> list[str]:
-        """What does not depend on the place in the row and has become known by this phase."""
-        lines: list[str] = []
-        for index, instruction in enumerate(self.nest.code):
-            ready = self.nest.phases[index] == phase and not self.nest.per_element[index]
-            if ready and instruction.op != "fold":
-                self._emit(index, instruction, names, lines)
-        return lines
+    def _once(self, instructions: Sequence[int]) -> None:
+        for index in instructions:
+            self._emit(index, self.names, "")
 
-    def _phase(self, phase: int, before: str, names: dict[int, str]) -> list[str]:
-        """The loop in which folds of this phase run, and the stores once there are no more."""
-        nest = self.nest
-        folds = [
-            i for i, c in enumerate(nest.code) if c.op == "fold" and nest.phases[i] == phase + 1
-        ]
-        last = phase == max(nest.phases, default=0)
-        stored = [s.value for s in nest.stores if s.inner is not Inner.ZERO] if last else []
-        if not folds and not stored:
-            return []
-        inside: list[str] = []
-        local = dict(names)
-        self._emit_needed([*(nest.code[f].args[0] for f in folds), *stored], local, inside)
-        updates = [self._fold(f, local, inside) for f in folds]
-        stores = self._stores(once=False, names=local) if last else []
-        phis = [
-            self._fold_phi(f, u, before, phase, names) for f, u in zip(folds, updates, strict=True)
-        ]
-        for fold_index in folds:
-            names[fold_index] = f"%fold{fold_index}"
-        return [
-            f"  br label %head{phase}",
-            f"head{phase}:",
-            f"  %i{phase} = phi i64 [ 0, %{before} ], [ %next{phase}, %body{phase} ]",
-            *phis,
-            f"  %more{phase} = icmp slt i64 %i{phase}, %n",
-            f"  br i1 %more{phase}, label %body{phase}, label %done{phase}",
-            f"body{phase}:",
-            *(line.replace("%i.", f"%i{phase}") for line in (*inside, *stores)),
-            f"  %next{phase} = add nsw i64 %i{phase}, 1",
-            f"  br label %head{phase}",
-            f"done{phase}:",
-        ]
+    def _loop(self, number_: int, loop: RowLoop, before: str) -> None:
+        """Print one loop; its folds are known by name after it."""
+        sums = [f for f in loop.folds if self._is_float_sum(f)]
+        if not sums:
+            first = {f: self.names[self.nest.code[f].args[1]] for f in loop.folds}
+            self._plain_loop(number_, loop, _Range("0", "%n", before, f"done{number_}"), first)
+            self.out.label(f"done{number_}")
+        else:
+            self._chunked_loop(number_, loop, before)
+        for fold in loop.folds:
+            self.names[fold] = f"%acc{fold}" if sums else f"%fold{fold}"
 
-    def _fold_phi(
-        self, fold_index: int, update: str, before: str, phase: int, names: dict[int, str]
-    ) -> str:
-        instruction = self.nest.code[fold_index]
-        kind, first = value_type(instruction.dtype), names[instruction.args[1]]
-        return (
-            f"  %fold{fold_index} = phi {kind} [ {first}, %{before} ], [ {update}, %body{phase} ]"
+    def _is_float_sum(self, fold: int) -> bool:
+        instruction = self.nest.code[fold]
+        return instruction.detail == "add" and instruction.dtype.is_float
+
+    def _chunked_loop(self, number_: int, loop: RowLoop, before: str) -> None:
+        """Sum pieces of `_CHUNK` elements, then the pieces: the error grows far slower."""
+        out, tag = self.out, str(number_)
+        after = f"pieced{tag}"
+        out.add(f"br label %pieces{tag}")
+        out.label(f"pieces{tag}")
+        out.add(f"%c{tag} = phi i64 [ 0, %{before} ], [ %end{tag}, %{after} ]")
+        first: dict[int, str] = {}
+        for fold in loop.folds:
+            kind, start = self._fold_start(fold)
+            sums = self._is_float_sum(fold)
+            update = f"%sum{fold}" if sums else f"%fold{fold}"
+            out.add(f"%acc{fold} = phi {kind} [ {start}, %{before} ], [ {update}, %{after} ]")
+            first[fold] = number(0.0, self.nest.code[fold].dtype) if sums else f"%acc{fold}"
+        out.add(f"%left{tag} = icmp slt i64 %c{tag}, %n")
+        out.add(f"br i1 %left{tag}, label %piece{tag}, label %done{tag}")
+        out.label(f"piece{tag}")
+        out.add(f"%far{tag} = add nsw i64 %c{tag}, {_CHUNK}")
+        out.declared.add("i64 @llvm.smin.i64(i64, i64)")
+        out.add(f"%end{tag} = call i64 @llvm.smin.i64(i64 %far{tag}, i64 %n)")
+        self._plain_loop(
+            number_, loop, _Range(f"%c{tag}", f"%end{tag}", f"piece{tag}", after), first
         )
+        out.label(after)
+        for fold in loop.folds:
+            if self._is_float_sum(fold):
+                kind, _ = self._fold_start(fold)
+                out.add(f"%sum{fold} = fadd {kind} %acc{fold}, %fold{fold}")
+        out.add(f"br label %pieces{tag}")
+        out.label(f"done{tag}")
 
-    def _fold(self, index: int, names: dict[int, str], lines: list[str]) -> str:
-        """Emit one step of a fold; return the new value."""
-        instruction = self.nest.code[index]
-        kind, value = value_type(instruction.dtype), names[instruction.args[0]]
-        running, result = f"%fold{index}", self.fresh()
-        op = str(instruction.detail)
-        if op in ("add", "mul"):
-            flags = "reassoc " if instruction.dtype.is_float else ""
-            spelled = f"f{op} {flags}" if instruction.dtype.is_float else f"{op} "
-            lines.append(f"  {result} = {spelled}{kind} {running}, {value}")
-        else:
-            intrinsic = self._extreme(op, instruction.dtype)
-            lines.append(f"  {result} = call {kind} @{intrinsic}({kind} {running}, {kind} {value})")
-        return result
+    def _fold_start(self, fold: int) -> tuple[str, str]:
+        """Return the LLVM type of a fold and the value it starts from."""
+        instruction = self.nest.code[fold]
+        return value_type(instruction.dtype), self.names[instruction.args[1]]
 
-    def _extreme(self, op: str, dtype: DType) -> str:
-        kind = value_type(dtype)
-        if dtype.is_float:
-            name = f"llvm.{op}imum.f{dtype.bits}"
-        else:
-            name = f"llvm.{'s' if dtype.kind is Kind.SIGNED else 'u'}{op}.{kind}"
-        self.declared.add(f"{kind} @{name}({kind}, {kind})")
-        return name
-
-    def _emit_needed(self, wanted: Sequence[int], names: dict[int, str], lines: list[str]) -> None:
-        """Emit what the wanted instructions need and has no name yet, in order."""
-        needed: set[int] = set()
-        stack = [w for w in wanted if w not in names]
-        while stack:
-            top = stack.pop()
-            if top not in needed and top not in names:
-                needed.add(top)
-                stack.extend(self.nest.code[top].args)
-        for index in sorted(needed):
-            self._emit(index, self.nest.code[index], names, lines)
-
-    def _stores(self, once: bool, names: dict[int, str]) -> list[str]:
-        lines: list[str] = []
-        for i, store in enumerate(self.nest.stores):
-            if (store.inner is Inner.ZERO) != once:
-                continue
-            value = names[store.value]
-            if store.dtype.is_bool:
-                wide = self.fresh()
-                lines.append(f"  {wide} = zext i1 {value} to i8")
-                value = wide
-            pointer = f"%y{i}"
-            if not once:
-                pointer = self.fresh()
-                step = self._element(store.dtype)
-                lines.append(f"  {pointer} = getelementptr inbounds {step}, ptr %y{i}, i64 %i.")
-            lines.append(f"  store {_memory_type(store.dtype)} {value}, ptr {pointer}")
-        return lines
-
-    @staticmethod
-    def _element(dtype: DType) -> str:
-        return _memory_type(dtype)
-
-    # -- instructions
-
-    def _emit(
-        self, index: int, instruction: Instruction, names: dict[int, str], lines: list[str]
+    def _plain_loop(
+        self, number_: int, loop: RowLoop, over: _Range, first: Mapping[int, str]
     ) -> None:
-        if instruction.op == "literal":
-            names[index] = _number(instruction.detail, instruction.dtype)
-        elif instruction.op == "count":
-            names[index] = "%n"
-        elif instruction.op == "load":
-            names[index] = self._load(instruction, lines)
-        else:
-            args = [names[a] for a in instruction.args]
-            from_ = self.nest.code[instruction.args[0]].dtype
-            names[index] = self._compute(instruction, args, from_, lines)
-
-    def _load(self, instruction: Instruction, lines: list[str]) -> str:
-        assert isinstance(instruction.detail, int)
-        number = instruction.detail
-        access, kind = self.nest.accesses[number], _memory_type(instruction.dtype)
-        pointer = f"%x{number}"
-        if access.inner is not Inner.ZERO:
-            pointer, step, offset = self.fresh(), kind, "%i."
-            if access.inner is Inner.STRIDED:
-                step, offset = "i8", self.fresh()
-                lines.append(f"  {offset} = mul nsw i64 %i., %step{number}")
-            lines.append(
-                f"  {pointer} = getelementptr inbounds {step}, ptr %x{number}, i64 {offset}"
-            )
-        value = self.fresh()
-        lines.append(f"  {value} = load {kind}, ptr {pointer}")
-        if not instruction.dtype.is_bool:
-            return value
-        truth = self.fresh()
-        lines.append(f"  {truth} = icmp ne i8 {value}, 0")
-        return truth
-
-    def _compute(
-        self, instruction: Instruction, args: list[str], from_: DType, lines: list[str]
-    ) -> str:
-        if instruction.op == "cast":
-            return self._cast(args[0], from_, instruction.dtype, lines)
-        result = self.fresh()
-        lines.append(f"  {result} = {self._spell(instruction, args, from_)}")
-        return result
-
-    def _spell(self, instruction: Instruction, args: list[str], from_: DType) -> str:
-        op, kind, own = instruction.op, value_type(from_), value_type(instruction.dtype)
-        match op:
-            case "select":
-                return f"select i1 {args[0]}, {own} {args[1]}, {own} {args[2]}"
-            case "bitcast":
-                return f"bitcast {kind} {args[0]} to {own}"
-            case "call":
-                return self._library(str(instruction.detail), args)
-            case "eq" | "ne" | "lt" | "le" | "gt" | "ge":
-                return self._compare(op, from_, args)
-        if from_.is_float:
-            return self._float(op, kind, from_, args)
-        return self._integer(op, kind, from_, args)
-
-    def _float(self, op: str, kind: str, dtype: DType, args: list[str]) -> str:
-        if op == "neg":
-            return f"fneg {kind} {args[0]}"
-        if op in _FLOAT_OPS:
-            return f"{_FLOAT_OPS[op]} {kind} {args[0]}, {args[1]}"
-        name = f"llvm.{_INTRINSICS[op]}.f{dtype.bits}"
-        self.declared.add(f"{kind} @{name}({', '.join([kind] * len(args))})")
-        return f"call {kind} @{name}({', '.join(f'{kind} {a}' for a in args)})"
-
-    def _integer(self, op: str, kind: str, dtype: DType, args: list[str]) -> str:
-        signed = dtype.kind is Kind.SIGNED
-        match op:
-            case "neg":
-                return f"sub {kind} 0, {args[0]}"
-            case "not":
-                return f"xor {kind} {args[0]}, {'true' if dtype.is_bool else '-1'}"
-            case "abs":
-                name = f"llvm.abs.{kind}"
-                self.declared.add(f"{kind} @{name}({kind}, i1)")
-                return f"call {kind} @{name}({kind} {args[0]}, i1 false)"
-            case "sdiv" | "srem":
-                spelled = op if signed else op.replace("s", "u", 1)
-            case "shr":
-                spelled = "ashr" if signed else "lshr"
-            case _:
-                assert op in _INTEGER_OPS, op
-                spelled = op
-        return f"{spelled} {kind} {args[0]}, {args[1]}"
-
-    def _compare(self, op: str, dtype: DType, args: list[str]) -> str:
-        kind = value_type(dtype)
-        if dtype.is_float:
-            return f"fcmp {_FLOAT_COMPARE[op]} {kind} {args[0]}, {args[1]}"
-        sign = "" if op in ("eq", "ne") else ("s" if dtype.kind is Kind.SIGNED else "u")
-        return f"icmp {sign}{op} {kind} {args[0]}, {args[1]}"
-
-    def _library(self, function: str, args: list[str]) -> str:
-        self.declared.add(f"double @{function}({', '.join(['double'] * len(args))}) nounwind")
-        return f"call double @{function}({', '.join(f'double {a}' for a in args)})"
-
-    def _cast(self, value: str, source: DType, target: DType, lines: list[str]) -> str:
-        def step(text: str) -> str:
-            result = self.fresh()
-            lines.append(f"  {result} = {text}")
-            return result
-
-        if source == BF16:
-            bits = step(f"zext i16 {value} to i32")
-            value, source = step(f"bitcast i32 {step(f'shl i32 {bits}, 16')} to float"), F32
-        if target == source:
-            return value
-        if target == BF16:
-            single = value if source == F32 else self._cast(value, source, F32, lines)
-            return self._to_bf16(single, step)
-        return step(
-            f"{_conversion(source, target)} {value_type(source)} {value} to {value_type(target)}"
+        """Print a loop up to the jump out of it; ``first`` is what its folds start from."""
+        out, place = self.out, f"%i{number_}"
+        out.add(f"br label %head{number_}")
+        out.label(f"head{number_}")
+        out.add(
+            f"{place} = phi i64 [ {over.low}, %{over.before} ], [ %next{number_}, %body{number_} ]"
         )
+        phis_go_here = len(out.lines)
+        out.add(f"%more{number_} = icmp slt i64 {place}, {over.high}")
+        out.add(f"br i1 %more{number_}, label %body{number_}, label %{over.after}")
+        out.label(f"body{number_}")
+        updates = self._body(loop, place)
+        out.add(f"%next{number_} = add nsw i64 {place}, 1")
+        out.add(f"br label %head{number_}")
+        phis: list[str] = []
+        for fold, update in zip(loop.folds, updates, strict=True):
+            kind, _ = self._fold_start(fold)
+            incoming = f"[ {first[fold]}, %{over.before} ], [ {update}, %body{number_} ]"
+            phis.append(f"  %fold{fold} = phi {kind} {incoming}")
+        out.lines[phis_go_here:phis_go_here] = phis
 
-    def _to_bf16(self, value: str, step: Step) -> str:
-        """Round to nearest, ties to even; NaN becomes a quiet one with its sign."""
-        bits = step(f"bitcast float {value} to i32")
-        high = step(f"lshr i32 {bits}, 16")
-        odd = step(f"and i32 {high}, 1")
-        rounding = step(f"add i32 {odd}, 32767")
-        rounded = step(f"lshr i32 {step(f'add i32 {bits}, {rounding}')}, 16")
-        quiet = step(f"or i32 {high}, 64")
-        nan = step(f"fcmp uno float {value}, {value}")
-        chosen = step(f"select i1 {nan}, i32 {quiet}, i32 {rounded}")
-        return step(f"trunc i32 {chosen} to i16")
-
-    # -- the loops around it
-
-    def kernel(self) -> list[str]:
-        """The entry: reads the block, runs the outer loops."""
-        nest, place = self.nest, self.place
-        lines = [
-            f"define void @{self.name}(ptr noalias %block, i64 %low, i64 %high) nounwind {{",
-            "entry:",
+    def _body(self, loop: RowLoop, place: str) -> list[str]:
+        """Print what happens at one place; return the folds' new values."""
+        out, nest, local = self.out, self.nest, dict(self.names)
+        for value in loop.recalled:
+            dtype = nest.code[value].dtype
+            row = self.plan.scratch.index(value)
+            local[value] = out.load(dtype, out.offset(f"%s{row}", dtype, place))
+        for index in loop.compute:
+            self._emit(index, local, place)
+        for value in loop.kept:
+            dtype = nest.code[value].dtype
+            row = self.plan.scratch.index(value)
+            out.store(dtype, local[value], out.offset(f"%s{row}", dtype, place))
+        for index in loop.stores:
+            store = nest.stores[index]
+            pointer = out.offset(f"%y{index}", store.dtype, place)
+            out.store(store.dtype, local[store.value], pointer)
+        return [
+            out.fold(
+                str(nest.code[fold].detail),
+                nest.code[fold].dtype,
+                f"%fold{fold}",
+                local[nest.code[fold].args[0]],
+            )
+            for fold in loop.folds
         ]
+
+    def _emit(self, index: int, names: dict[int, str], place: str) -> None:
+        instruction = self.nest.code[index]
+        match instruction.op:
+            case "literal":
+                names[index] = number(instruction.detail, instruction.dtype)
+            case "count":
+                names[index] = "%n"
+            case "load":
+                assert isinstance(instruction.detail, int)
+                names[index] = self._load(instruction.detail, place)
+            case _:
+                args = [names[a] for a in instruction.args]
+                source = self.nest.code[instruction.args[0]].dtype
+                names[index] = self.out.compute(instruction, args, source)
+
+    def _load(self, access_number: int, place: str) -> str:
+        access, pointer = self.nest.accesses[access_number], f"%x{access_number}"
+        if access.inner is Inner.UNIT:
+            pointer = self.out.offset(pointer, access.dtype, place)
+        elif access.inner is Inner.STRIDED:
+            offset = self.out.step(f"mul nsw i64 {place}, %step{access_number}")
+            pointer = self.out.step(f"getelementptr inbounds i8, ptr {pointer}, i64 {offset}")
+        return self.out.load(access.dtype, pointer)
+
+
+@final
+@dataclass
+class _KernelPrinter:
+    """Prints the entry, which reads the block and runs the outer loops."""
+
+    nest: Nest
+    name: str
+    plan: Schedule
+    out: CodeWriter
+
+    @cached_property
+    def place(self) -> Layout:
+        return layout(self.nest)
+
+    def print(self) -> None:
+        nest, place, out = self.nest, self.place, self.out
+        head = f"define void @{self.name}(ptr noalias %block, i64 %low, i64 %high) nounwind {{"
+        out.lines += [head, "entry:"]
         moves = [a.input for a in nest.accesses]
         moves += [nest.inputs + s.output for s in nest.stores]
-        for move, parameter in enumerate(moves):
-            lines += self._word(f"%base{move}", parameter, "ptr")
-        for loop in range(place.loops):
-            lines += self._word(f"%rounds{loop}", place.rounds + loop)
-            for move in range(place.moves):
-                lines += self._word(f"%d{move}.{loop}", place.distance(move, loop))
-        lines += self._word("%flat", place.flat)
-        lines += self._flat()
-        lines += self._nested()
-        return [*lines, "leave:", "  ret void", "}"]
-
-    def _word(self, name: str, position: int, kind: str = "i64") -> list[str]:
-        pointer = self.fresh()
-        return [
-            f"  {pointer} = getelementptr i64, ptr %block, i64 {position}",
-            f"  {name} = load {kind}, ptr {pointer}",
+        self.bases = [self._word(parameter, "ptr") for parameter in moves]
+        self.rounds = [self._word(place.rounds + loop) for loop in range(place.loops)]
+        self.distances = [
+            [self._word(place.distance(move, loop)) for loop in range(place.loops)]
+            for move in range(place.moves)
         ]
+        flat = out.step(f"icmp ne i64 {self._word(place.flat)}, 0")
+        out.add(f"br i1 {flat}, label %whole, label %nested")
+        self._flat()
+        self._nested()
+        out.label("leave")
+        out.add("ret void")
+        out.lines += ["}", ""]
 
-    def _flat(self) -> list[str]:
+    def _word(self, position: int, kind: str = "i64") -> str:
+        pointer = self.out.step(f"getelementptr i64, ptr %block, i64 {position}")
+        return self.out.step(f"load {kind}, ptr {pointer}")
+
+    def _flat(self) -> None:
         """The case of one loop only: a part of it, from low to high."""
-        inner = self.place.loops - 1
-        lines = [
-            "  %isflat = icmp ne i64 %flat, 0",
-            "  br i1 %isflat, label %whole, label %nested",
-            "whole:",
-            "  %length = sub i64 %high, %low",
-        ]
-        pointers = []
-        for move in range(self.place.moves):
-            offset, pointer = self.fresh(), self.fresh()
-            lines.append(f"  {offset} = mul i64 %low, %d{move}.{inner}")
-            lines.append(f"  {pointer} = getelementptr i8, ptr %base{move}, i64 {offset}")
-            pointers.append(pointer)
-        return [*lines, self._call_row(pointers, "%length"), "  br label %leave"]
+        self.out.label("whole")
+        length = self.out.step("sub i64 %high, %low")
+        self._row(self._advanced(self.bases, "%low", self.place.loops - 1), length)
+        self.out.add("br label %leave")
 
-    def _nested(self) -> list[str]:
+    def _nested(self) -> None:
         """All outer loops, the first from low to high, around a call of the row function."""
-        outer = self.place.loops - 1
-        if not outer:
-            pointers = [f"%base{m}" for m in range(self.place.moves)]
-            return ["nested:", self._call_row(pointers, "%rounds0"), "  br label %leave"]
-        opened: list[str] = ["nested:", "  br label %loop0"]
-        closed: list[str] = []
-        pointers = [f"%base{m}" for m in range(self.place.moves)]
+        out, outer = self.out, self.place.loops - 1
+        out.label("nested")
+        pointers = self.bases
+        if outer:
+            out.add("br label %loop0")
         for loop in range(outer):
-            first, end = ("%low", "%high") if loop == 0 else ("0", f"%rounds{loop}")
+            first, end = ("%low", "%high") if loop == 0 else ("0", self.rounds[loop])
             before = "nested" if loop == 0 else f"inside{loop - 1}"
             leave = "leave" if loop == 0 else f"after{loop}"
-            lines, pointers = self._advance(pointers, loop)
-            opened += [
-                f"loop{loop}:",
-                f"  %j{loop} = phi i64 [ {first}, %{before} ], [ %k{loop}, %step{loop} ]",
-                f"  %go{loop} = icmp slt i64 %j{loop}, {end}",
-                f"  br i1 %go{loop}, label %inside{loop}, label %{leave}",
-                f"inside{loop}:",
-                *lines,
-            ]
-            opened += [f"  br label %loop{loop + 1}"] if loop + 1 < outer else []
-            tail = [
-                f"step{loop}:",
-                f"  %k{loop} = add nsw i64 %j{loop}, 1",
-                f"  br label %loop{loop}",
-            ]
-            after = [f"after{loop}:", f"  br label %step{loop - 1}"] if loop else []
-            closed = [*tail, *after, *closed]
-        call = [self._call_row(pointers, f"%rounds{outer}"), f"  br label %step{outer - 1}"]
-        return [*opened, *call, *closed]
+            out.label(f"loop{loop}")
+            out.add(f"%j{loop} = phi i64 [ {first}, %{before} ], [ %k{loop}, %step{loop} ]")
+            out.add(f"%go{loop} = icmp slt i64 %j{loop}, {end}")
+            out.add(f"br i1 %go{loop}, label %inside{loop}, label %{leave}")
+            out.label(f"inside{loop}")
+            pointers = self._advanced(pointers, f"%j{loop}", loop)
+            if loop + 1 < outer:
+                out.add(f"br label %loop{loop + 1}")
+        self._row(pointers, self.rounds[outer])
+        out.add(f"br label %step{outer - 1}" if outer else "br label %leave")
+        for loop in reversed(range(outer)):
+            out.label(f"step{loop}")
+            out.add(f"%k{loop} = add nsw i64 %j{loop}, 1")
+            out.add(f"br label %loop{loop}")
+            if loop:
+                out.label(f"after{loop}")
+                out.add(f"br label %step{loop - 1}")
 
-    def _advance(self, pointers: list[str], loop: int) -> tuple[list[str], list[str]]:
-        lines: list[str] = []
-        advanced: list[str] = []
+    def _advanced(self, pointers: Sequence[str], index: str, loop: int) -> list[str]:
+        """Return pointers moved on by ``index`` rounds of a loop."""
+        found: list[str] = []
         for move, pointer in enumerate(pointers):
-            offset, result = self.fresh(), self.fresh()
-            lines.append(f"  {offset} = mul i64 %j{loop}, %d{move}.{loop}")
-            lines.append(f"  {result} = getelementptr i8, ptr {pointer}, i64 {offset}")
-            advanced.append(result)
-        return lines, advanced
+            offset = self.out.step(f"mul i64 {index}, {self.distances[move][loop]}")
+            found.append(self.out.step(f"getelementptr i8, ptr {pointer}, i64 {offset}"))
+        return found
 
-    def _call_row(self, pointers: Sequence[str], length: str) -> str:
-        inner = self.place.loops - 1
+    def _row(self, pointers: Sequence[str], length: str) -> None:
+        """Call the row function; scratch rows follow one another, 8 bytes an element."""
         args = [f"ptr {p}" for p in pointers]
+        if self.plan.scratch:
+            row, size = self._word(self.place.scratch, "ptr"), self.out.step(f"shl i64 {length}, 3")
+            for _ in self.plan.scratch:
+                args.append(f"ptr {row}")
+                row = self.out.step(f"getelementptr i8, ptr {row}, i64 {size}")
         for i, access in enumerate(self.nest.accesses):
             if access.inner is Inner.STRIDED:
-                args.append(f"i64 %d{i}.{inner}")
-        return f"  call void @{self.name}.row({', '.join([*args, f'i64 {length}'])})"
+                args.append(f"i64 {self.distances[i][-1]}")
+        self.out.add(f"call void @{self.name}.row({', '.join([*args, f'i64 {length}'])})")

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 
 from reference_vm.loops.nest import Nest
+from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba.launch import Launch
 from reference_vm.targets.numba.plan import Plan, make_plan
 from reference_vm.types.arrays import to_numpy
@@ -41,20 +42,19 @@ class CompiledKernel:
         outputs: Sequence[Array | None],
     ) -> Sequence[Array]:
         """Compute the results; see `bytecode.kernel.Kernel`."""
-        key = tuple([(x.shape, x.strides) for x in inputs])
+        key = tuple([(x.shape, x.strides, x.__class__) for x in inputs])
         found = self._plans.get(key)
         if found is None:
             found = self._plan(key, inputs)
         plan, block = found
         if plan.materialize:
             inputs = _materialized(inputs, plan)
-        for out in outputs:
-            if out is None:
-                outputs = self._fresh(outputs, plan)
+        for out, shape in zip(outputs, plan.shapes, strict=True):
+            if out is None or out.shape != shape:
+                outputs = self._results(outputs, plan)
                 break
-        if plan.elements or self.nest.row_axes:
-            low, high = plan.low_high
-            self.launch(self.entry, block, low, high, *inputs, *outputs)
+        low, high = plan.low_high
+        self.launch(self.entry, block, low, high, *inputs, *outputs)
         return outputs
 
     def _plan(self, key: tuple[Any, ...], inputs: Sequence[Array]) -> tuple[Plan, int]:
@@ -64,11 +64,20 @@ class CompiledKernel:
         found = self._plans[key] = (plan, plan.block.ctypes.data)
         return found
 
-    def _fresh(self, outputs: Sequence[Array | None], plan: Plan) -> list[Array]:
-        return [
-            np.empty(shape, to_numpy(store.dtype)) if out is None else out
-            for out, shape, store in zip(outputs, plan.shapes, self.nest.stores, strict=True)
-        ]
+    def _results(self, outputs: Sequence[Array | None], plan: Plan) -> list[Array]:
+        """Return the arrays to write to, new ones where there are none.
+
+        Raises:
+            DataError: One that was given has another shape.
+        """
+        found: list[Array] = []
+        for out, shape, store in zip(outputs, plan.shapes, self.nest.stores, strict=True):
+            if out is not None and out.shape != shape:
+                raise DataError(
+                    "shape-mismatch", f"the result is {list(shape)}, expected {list(out.shape)}"
+                )
+            found.append(np.empty(shape, to_numpy(store.dtype)) if out is None else out)
+        return found
 
 
 def _materialized(inputs: Sequence[Array], plan: Plan) -> list[Array]:

@@ -16,10 +16,12 @@ import numpy as np
 
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Inner, Nest, View
+from reference_vm.loops.schedule import schedule
 from reference_vm.ops.definition import DataError
 from reference_vm.types.arrays import to_numpy
 
 Array: TypeAlias = Any
+Block: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Lengths: TypeAlias = "tuple[int, ...]"
 
 
@@ -28,7 +30,7 @@ Lengths: TypeAlias = "tuple[int, ...]"
 class Plan:
     """How to run a kernel on operands of one form."""
 
-    block: np.ndarray[Any, np.dtype[np.int64]]
+    block: Block
     """Filled in but for the addresses."""
 
     low_high: tuple[int, int]
@@ -39,6 +41,9 @@ class Plan:
 
     elements: int
     """Places of the domain, a measure of the work."""
+
+    scratch: Array = None
+    """The memory of the scratch rows, which the block points to."""
 
     materialize: tuple[tuple[int, Lengths], ...] = ()
     """Inputs to copy first, each to this shape."""
@@ -60,11 +65,13 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
     Raises:
         DataError: The operands' shapes do not fit one another.
     """
+    _check_dtypes(nest, inputs)
     sizes = domain_sizes(nest, [x.shape for x in inputs])
     copied = {
         a.input: _expanded(inputs[a.input].shape, a.view, sizes)
         for a in nest.accesses
-        if not _fits(nest, a.inner, _access_steps(inputs[a.input], a.view, sizes), sizes, a.dtype)
+        if not isinstance(inputs[a.input], np.ndarray)
+        or not _fits(nest, a.inner, _access_steps(inputs[a.input], a.view, sizes), sizes, a.dtype)
     }
     operands = [np.empty(copied[i], x.dtype) if i in copied else x for i, x in enumerate(inputs)]
     shapes = tuple(
@@ -80,7 +87,24 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
         moves.append(_Move(store.inner, itemsize, steps))
     block, low_high = _fill(nest, sizes, moves)
     elements = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
-    return Plan(block, low_high, shapes, elements, tuple(copied.items()))
+    scratch = _scratch(nest, block)
+    return Plan(block, low_high, shapes, elements, scratch, tuple(copied.items()))
+
+
+def _scratch(nest: Nest, block: Block) -> Array:
+    """Return the scratch rows, after writing their address into the block."""
+    place, rows = layout(nest), len(schedule(nest).scratch)
+    if not rows:
+        return None
+    memory = np.empty(rows * int(block[place.rounds + place.loops - 1]), dtype=np.int64)
+    block[place.scratch] = memory.ctypes.data
+    return memory
+
+
+def _check_dtypes(nest: Nest, inputs: Sequence[Array]) -> None:
+    for access in nest.accesses:
+        found, expected = inputs[access.input].dtype, to_numpy(access.dtype)
+        assert found == expected, f"input {access.input} is {found}, expected {expected}"
 
 
 def domain_sizes(nest: Nest, shapes: Sequence[Lengths]) -> Lengths:
@@ -144,9 +168,7 @@ def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, dtype: Any) 
     return True
 
 
-def _fill(
-    nest: Nest, sizes: Lengths, moves: Sequence[_Move]
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], tuple[int, int]]:
+def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[Block, tuple[int, int]]:
     place = layout(nest)
     loops = _inner_loop(nest, sizes, moves)
     outer = [(sizes[a], [m.steps[a] for m in moves]) for a in range(nest.outer_axes)]
