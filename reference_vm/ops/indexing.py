@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.checks import INDICES, expect_rank, tensor_of
 from reference_vm.ops.contents import tidy
@@ -53,7 +55,13 @@ def _infer_take(call: OpCall) -> TensorType:
 
 
 def _take(xp: Namespace, x: Array, indices: Array, *, axis: int) -> Array:
-    return xp.asarray(xp.take(x, within(xp, indices, x.shape[axis]), axis=axis))
+    if xp is not np:  # others clamp, or wrap, what is out of range
+        return xp.asarray(xp.take(x, within(xp, indices, x.shape[axis]), axis=axis))
+    try:
+        return np.asarray(np.take(x, indices, axis=axis))
+    except IndexError:
+        within(xp, indices, x.shape[axis])
+        raise
 
 
 def _take_content(call: OpCall) -> Content | None:
