@@ -404,9 +404,9 @@ def is_view(binding: Binding, call: Call, op: OpDef) -> bool:
 def operand_reads(call: Call, op: OpDef) -> Iterator[tuple[Var, bool]]:
     """Yield the operands of ``call`` whose data is read, each with whether the host reads it."""
     for index, arg in enumerate(call.args):
-        if index == 0 and op.has(Trait.METADATA):
+        if not isinstance(arg, Var) or not isinstance(arg.type, TensorType):
             continue
-        if isinstance(arg, Var) and isinstance(arg.type, TensorType):
+        if index > 0 or not op.has(Trait.METADATA):
             yield arg, op.is_host_operand(index)
 
 

@@ -139,8 +139,9 @@ class CopyInserter:
         lives = devices_of(Var("", project.tuple.type.items[project.index]))
         if lives == demand.devices:
             return binding
-        item = self.held.projected(project.tuple, project.index)
-        self.held.hold_leaves(demand.faces, item)
+        item = Var(binding.var.name, project.tuple.type.items[project.index])
+        if isinstance(item.type, TupleType):
+            item = self.held.projected(project.tuple, project.index)
         return replace(binding, value=Alias(self._moved(item, demand, binding), project.span))
 
     def _tuple(self, binding: Binding, value: MakeTuple) -> Binding:

@@ -71,7 +71,10 @@ def type_of(
         case Call() as call:
             return _call(call, variables, contents, ops, signatures)
         case Invoke() as invoke:
-            return _invoke(invoke, variables, signatures)
+            typed = _invoke(invoke, variables, signatures)
+            if binding.request is None:
+                return typed
+            return replace(typed, type=map_tensors(typed.type, _unplaced))
         case Alias(var=var) as alias:
             new = variables[var]
             return Typed(replace(alias, var=new), _known(new), contents.get(new))

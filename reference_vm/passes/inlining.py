@@ -49,7 +49,11 @@ class Inliner:
             yield from passed
         body = rewrite.rebuild(own.body, lambda b: (_with_dims(b, values),), variables)
         yield from body.bindings()
-        yield Binding(binding.var, Alias(body.result, call.span), binding.request)
+        result = rewrite.with_type(body.result, own.result)
+        placed = _placed(body.result, result)
+        if placed is not None:
+            yield Binding(placed, Alias(body.result))
+        yield Binding(binding.var, Alias(placed or body.result, call.span), binding.request)
 
     def _dims(self, callee: Function, args: list[Var]) -> dict[str, Dim]:
         """Return what each symbol of ``callee`` is at this call, a new one where it is unknown."""
@@ -92,12 +96,20 @@ def _passed(param: Var, arg: Var, made: list[Binding]) -> Var:
     var = arg
     if agreement(arg.type, param.type) is not Agreement.ALWAYS:
         var = _cast(arg, param.type, param.name, made)
-    if all(leaf.vdevice is None for leaf in leaves(param.type)):
+    placed = _placed(var, param)
+    if placed is None:
         return var
-    assert var.type is not None
-    placed = rewrite.with_type(param, placed_as(var.type, param.type))
     made.append(Binding(placed, Alias(var)))
     return placed
+
+
+def _placed(var: Var, asked: Var) -> Var | None:
+    """Return a variable like ``asked`` for ``var``'s value, if ``asked`` lives anywhere."""
+    assert var.type is not None
+    assert asked.type is not None
+    if all(leaf.vdevice is None for leaf in leaves(asked.type)):
+        return None
+    return rewrite.with_type(asked, placed_as(var.type, asked.type))
 
 
 def _cast(var: Var, asked: Type, name: str, made: list[Binding]) -> Var:
