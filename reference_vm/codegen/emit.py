@@ -17,7 +17,7 @@ from typing import final
 
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.verifier import verify
-from reference_vm.codegen.function_emitter import FunctionEmitter
+from reference_vm.codegen.functions import emit_function
 from reference_vm.codegen.tables import Tables
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ops.definition import OpDef
@@ -44,7 +44,7 @@ def emit(module: Module, ops: Mapping[str, OpDef]) -> Code:
     indices = {f.name: i for i, f in enumerate(kept)}
     entries = {f.name for f in module.entries}
     codes: list[FunctionCode] = [
-        FunctionEmitter(module, function, ops, tables, indices).emit(function.name in entries)
+        emit_function(module, function, ops, tables, indices, function.name in entries)
         for function in kept
     ]
     executable = Executable(
