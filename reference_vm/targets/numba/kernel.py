@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
+from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Nest
 from reference_vm.ops.definition import DataError
-from reference_vm.targets.numba.launch import Launch
+from reference_vm.targets.numba.launch import Launch, header
 from reference_vm.targets.numba.plan import Plan, make_plan
 from reference_vm.types.arrays import to_numpy
 
@@ -18,6 +20,11 @@ Array: TypeAlias = Any
 
 _PLANS_KEPT: Final = 256
 """Forms of operands that a kernel remembers the argument block of."""
+
+_LARGE: Final = 1 << 16
+"""Elements from which on the interpreter's lock is given up for the time of the call."""
+
+_ENTRY: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 @final
@@ -31,9 +38,11 @@ class CompiledKernel:
     entry: int
     """The address of ``void (int64_t *block, int64_t low, int64_t high)``."""
 
-    launch: Launch
+    launch: Launch | None
     library: bool = False
-    _plans: dict[tuple[Any, ...], tuple[Plan, int]] = field(default_factory=dict)
+    _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)
+    _header: Any = None
+    """For arrays like those of the last call, if the fast way takes them."""
 
     def __call__(
         self,
@@ -42,27 +51,40 @@ class CompiledKernel:
         outputs: Sequence[Array | None],
     ) -> Sequence[Array]:
         """Compute the results; see `bytecode.kernel.Kernel`."""
-        key = tuple([(x.shape, x.strides, x.__class__) for x in inputs])
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plan(key, inputs)
-        plan, block = found
-        if plan.materialize:
-            inputs = _materialized(inputs, plan)
-        for out, shape in zip(outputs, plan.shapes, strict=True):
-            if out is None or out.shape != shape:
-                outputs = self._results(outputs, plan)
-                break
-        low, high = plan.low_high
-        self.launch(self.entry, block, low, high, *inputs, *outputs)
-        return outputs
+        last = self._header
+        if last is not None and not self.launch((last, *inputs, *outputs)):  # type: ignore[misc]
+            return outputs
+        return self._with_plan(inputs, outputs)
 
-    def _plan(self, key: tuple[Any, ...], inputs: Sequence[Array]) -> tuple[Plan, int]:
-        plan = make_plan(self.nest, inputs)
-        if len(self._plans) >= _PLANS_KEPT:
-            self._plans.clear()
-        found = self._plans[key] = (plan, plan.block.ctypes.data)
-        return found
+    def _with_plan(
+        self, inputs: Sequence[Array], outputs: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        """Call the kernel with arrays that differ in form from those of the last call."""
+        key = tuple([(x.shape, x.strides, x.__class__) for x in inputs])
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _PLANS_KEPT:
+                self._plans.clear()
+            plan = self._plans[key] = make_plan(self.nest, inputs)
+        inputs = _materialized(inputs, plan)
+        results = self._results(outputs, plan)
+        if self.launch is None or plan.elements >= _LARGE:
+            self._call(plan, [*inputs, *results])
+            return results
+        made = header(self.entry, plan.block.ctypes.data, plan.low_high, [*inputs, *results])
+        refused = self.launch((made, *inputs, *results))
+        assert not refused, "a header fits the arrays it was made for"
+        self._header = None if plan.materialize else made
+        return results
+
+    def _call(self, plan: Plan, arrays: Sequence[Array]) -> None:
+        """Call the kernel with a block of its own, so that other threads may run meanwhile."""
+        block = plan.block.copy()
+        block[: len(arrays)] = [x.ctypes.data for x in arrays]
+        scratch = None if plan.scratch is None else np.empty_like(plan.scratch)
+        if scratch is not None:
+            block[layout(self.nest).scratch] = scratch.ctypes.data
+        _ENTRY(self.entry)(block.ctypes.data, *plan.low_high)
 
     def _results(self, outputs: Sequence[Array | None], plan: Plan) -> list[Array]:
         """Return the arrays to write to, new ones where there are none.
@@ -76,11 +98,15 @@ class CompiledKernel:
                 raise DataError(
                     "shape-mismatch", f"the result is {list(shape)}, expected {list(out.shape)}"
                 )
+            assert out is None or out.flags.c_contiguous, "results are written in order"
             found.append(np.empty(shape, to_numpy(store.dtype)) if out is None else out)
         return found
 
 
-def _materialized(inputs: Sequence[Array], plan: Plan) -> list[Array]:
+def _materialized(inputs: Sequence[Array], plan: Plan) -> Sequence[Array]:
+    """Return the inputs, copied where the kernel cannot read them as they lie."""
+    if not plan.materialize:
+        return inputs
     copied = list(inputs)
     for index, shape in plan.materialize:
         copied[index] = np.ascontiguousarray(np.broadcast_to(inputs[index], shape))

@@ -25,7 +25,7 @@ from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 
 if TYPE_CHECKING:
-    from reference_vm.targets.numba.launch import Launcher
+    from reference_vm.targets.numba.launch import Launch
     from reference_vm.targets.numba.machine import Machine, Statistics
 
 MAX_FUSED: Final = 64
@@ -73,10 +73,10 @@ class NumbaTarget:
         return Machine(self.cache or ObjectCache(default_folder()))
 
     @cached_property
-    def _launcher(self) -> Launcher:
-        from reference_vm.targets.numba.launch import Launcher
+    def _launch(self) -> Launch | None:
+        from reference_vm.targets.numba.launch import fast_launch
 
-        return Launcher(self.machine)
+        return fast_launch(self.machine)
 
     @cached_property
     def _rules(self) -> Mapping[str, LoopRule]:
@@ -95,9 +95,8 @@ class NumbaTarget:
         except NoLoops:
             return self.library.compile(function, device_kind)
         entry = self.machine.address(print_llvm(nest, "kernel"))
-        launch = self._launcher.for_arrays(nest.inputs + len(nest.stores))
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
-        return CompiledKernel(function.name, ops, nest, entry, launch)
+        return CompiledKernel(function.name, ops, nest, entry, self._launch)
 
     def _fails(self, function: Function) -> bool:
         """Whether an operator may report an error, which compiled code has no way to."""
