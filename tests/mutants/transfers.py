@@ -1,0 +1,86 @@
+"""Mutants that move too little or too much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from reference_vm.bytecode.instructions import Copy, Instruction, Kill, Move
+from reference_vm.devices import host_memory
+from reference_vm.runtime import arguments, launching
+from tests.mutants.instructions import changing
+from tests.mutants.mutant import Mutant, Replacement, kill
+
+SHARED: Final = "placement/shared_input[plain,host=cpu:0,accel=sim:0,policy=copy]"
+DIAMOND: Final = "placement/diamond[plain,host=cpu:0,accel=sim:0,policy=copy]"
+COMES_AND_GOES: Final = "placement/explicit_round_trip[plain,host=cpu:0,accel=sim:0,policy=copy]"
+
+
+def _not_copied(instruction: Instruction) -> Sequence[Instruction]:
+    """Let the copy's name stand for the original, and keep all memory until the end."""
+    if isinstance(instruction, Copy) and instruction.cause == "read":
+        return (Move(instruction.target.register, instruction.source),)
+    return () if isinstance(instruction, Kill) else (instruction,)
+
+
+def _copied_twice(instruction: Instruction) -> Sequence[Instruction]:
+    return (instruction, instruction) if isinstance(instruction, Copy) else (instruction,)
+
+
+_view = host_memory.view
+_from_host = arguments._Placer._from_host
+
+
+def _view_of_anything(device: Any, tensor: Any) -> Any:
+    """See every device's memory, as devices with one memory do."""
+    return _view(tensor.buffer.device, tensor)
+
+
+def _sent_twice(placer: Any, array: Any, type_: Any, home: Any) -> Any:
+    _from_host(placer, array, type_, home)
+    return _from_host(placer, array, type_, home)
+
+
+def _nothing_transferred(source: Any, target: Any) -> None:
+    return None
+
+
+MUTANTS: Final = (
+    Mutant(
+        name="drops-a-copy",
+        breaks="reads another device's memory where a copy should be",
+        kills=(
+            kill(SHARED, "copies", "moved", "arrivals"),
+            kill(DIAMOND, "copies", "moved", "arrivals"),
+        ),
+        loading=(changing(_not_copied),),
+        running=(Replacement(host_memory, "view", _view_of_anything),),
+    ),
+    Mutant(
+        name="drops-a-copy-on-foreign-memory",
+        breaks="drops a copy, and the device does not see the other's memory",
+        kills=(kill(SHARED, "diagnostics"), kill(DIAMOND, "diagnostics")),
+        loading=(changing(_not_copied),),
+    ),
+    Mutant(
+        name="copies-twice",
+        breaks="makes every copy twice",
+        kills=(
+            kill(SHARED, "copies", "moved"),
+            kill(COMES_AND_GOES, "copies", "moved"),
+        ),
+        loading=(changing(_copied_twice),),
+    ),
+    Mutant(
+        name="copies-nothing",
+        breaks="notes a copy and leaves the target as it was",
+        kills=(kill(SHARED, "values"), kill(DIAMOND, "values")),
+        running=(Replacement(launching, "transfer", _nothing_transferred),),
+    ),
+    Mutant(
+        name="sends-arguments-twice",
+        breaks="transfers every argument twice",
+        kills=(kill(SHARED, "moved"),),
+        running=(Replacement(arguments._Placer, "_from_host", _sent_twice),),
+    ),
+)
