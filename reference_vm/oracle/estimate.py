@@ -159,22 +159,18 @@ class Rounding:
         return Estimate(value, np.broadcast_to(error, value.shape), dtype)
 
 
-def _top(dtype: DType) -> float:
+def _top(dtype: DType) -> Any:
     """Return from where on rounding to nearest gives infinity: the greatest number and half a step.
 
-    For f64 that lies between its numbers, so the greatest number stands for it.
+    In the precision that ``dtype`` is evaluated in, since for f64 it lies between its numbers.
     """
-    largest = _LARGEST[dtype.name]
-    if dtype == F64:
-        return largest
-    power = math.frexp(largest)[1]
-    return math.ldexp(2.0 - 2.0**-dtype.significand, power - 1)
+    power = math.frexp(_LARGEST[dtype.name])[1]
+    half = wide(dtype).type(2.0) ** -dtype.significand
+    return np.ldexp(2 - half, power - 1)
 
 
 def _overflow(value: Wide, dtype: DType) -> Wide:
     """Return ``value`` with numbers too great for ``dtype`` made infinite."""
-    if dtype == F64:
-        return value
     return np.where(np.abs(value) >= _top(dtype), np.copysign(np.inf, value), value)
 
 
