@@ -7,7 +7,7 @@ print_module(program.module)         # what the compiler made of it, placed
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias, Union, final
 
@@ -27,7 +27,7 @@ from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import target_for
-from reference_vm.types import DeviceMap, DeviceName, leaves
+from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
 
 Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]
 """Which device each role is: ``"host=cpu:0,accel=sim:0"``, or a mapping."""
@@ -90,6 +90,8 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     check_executor(executor)
     _check_kinds(devices.devices)
     verify.verify(module)
+    if split:
+        module = _with_roles(module, devices)
     kinds = {"cpu", *(d.kind for d in devices.devices)}
     ctx = PassContext(
         OPS,
@@ -152,6 +154,13 @@ def read_device_map(where: Where) -> DeviceMap:
 
 def _device(device: str | DeviceName) -> DeviceName:
     return device if isinstance(device, DeviceName) else DeviceName.parse(device)
+
+
+def _with_roles(module: Module, devices: DeviceMap) -> Module:
+    """Return ``module`` with every role of the map declared, so that it can be split over them."""
+    declared = {v.role for v in module.vdevices}
+    missing = tuple(VirtualDevice(role) for role in devices if role not in declared)
+    return replace(module, vdevices=(*module.vdevices, *missing))
 
 
 def _check_kinds(devices: Sequence[DeviceName]) -> None:

@@ -30,6 +30,7 @@ from reference_vm.bytecode.instructions import (
     View,
 )
 from reference_vm.devices.api import Buffer
+from reference_vm.diagnostics import DataError
 from reference_vm.runtime import launching, shapes
 from reference_vm.runtime.frames import SWITCH, Frame, Step, enter, tensors
 from reference_vm.runtime.image import Image
@@ -126,7 +127,10 @@ def _alloc_storage(image: Image, code: FunctionCode, instruction: AllocStorage) 
     target = instruction.target
 
     def step(frame: Frame) -> None:
-        frame.registers[target] = frame.run.allocate(device, size(frame.symbols))
+        nbytes = size(frame.symbols)
+        if nbytes < 0:
+            raise DataError("negative-dim", f"the size {instruction.size} is {nbytes} in this run")
+        frame.registers[target] = frame.run.allocate(device, nbytes)
 
     return step
 
