@@ -2,7 +2,8 @@
 
 A word is ``area:name``, and may be narrowed by further parts: ``op:add``, ``op:add:f16``. A claim
 is a word or a pattern with ``*``; a claim covers every narrower word, so ``op:add`` covers
-``op:add:f16``. Alternatives in a claim's last part are joined by ``|``: ``construct:if|tuple``.
+``op:add:f16``. Alternatives in a claim's last part are joined by ``|``: ``construct:if|tuple``. A
+claim that begins with ``-`` takes words away again: ``op:*`` and ``-op:det`` is all but ``det``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def missing(required: Iterable[str], claimed: Collection[str]) -> tuple[str, ...
 
 @lru_cache(maxsize=4096)
 def _covered(word: str, claims: frozenset[str]) -> bool:
+    if any(claim.startswith("-") and covers(claim[1:], word) for claim in claims):
+        return False
     return word in claims or any(covers(claim, word) for claim in claims)
 
 

@@ -1,0 +1,1 @@
+"""Adapters for engines that do not bring their own."""

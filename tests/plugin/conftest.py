@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import hypothesis  # noqa: F401 - loaded once, as said above
 import pytest
 
 import tests.unit.hettest.fake_backend  # noqa: F401 - loaded once, as said above
@@ -18,6 +19,12 @@ operators()
 FAKE = "tests.unit.hettest.fake_backend"
 
 Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(autouse=True)
+def _without_others(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out a plugin that takes seconds to load and that no test here is about."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
 
 
 @pytest.fixture

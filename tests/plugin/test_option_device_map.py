@@ -25,13 +25,6 @@ def test_without_it_the_roles_are_host_and_accel(pytester: pytest.Pytester, run:
 
 def test_conformance_items_are_bound_by_it(run: Run) -> None:
     result = run(
-        *("--pyargs", "hettest.suite", "--devices=cpu,sim", "-k", "shared_input-plain"),
-        "--het-device-map=host=cpu,accel=sim:1",
-        "--co",
-        "-q",
-    )
-
-    result = run(
         *("--pyargs", "hettest.suite", "--devices=cpu,sim", "-v", "-k", "placement/shared_input["),
         "--het-device-map=host=cpu,accel=sim:1",
     )
