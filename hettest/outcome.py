@@ -42,7 +42,8 @@ class Clause:
     """One thing that was checked of one item."""
 
     name: str
-    """``values``, ``placement``, ``copies``, ``moved``, ``arrivals`` or ``diagnostics``."""
+    """``values``, ``placement``, ``copies``, ``moved``, ``arrivals``, ``arguments``, ``memory`` or
+    ``diagnostics``."""
 
     status: Status
     detail: str

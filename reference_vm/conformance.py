@@ -58,7 +58,7 @@ CAPABILITIES: Final = frozenset(
         "policy:copy|replicate|error",
         "observe:placement|copies|bytes|memory|intermediates",
         "input:hir",
-        "diagnostics:line|codes",
+        "diagnostics:line|codes|data",
     }
 )
 

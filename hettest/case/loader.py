@@ -124,6 +124,10 @@ class _Reader:
             if name in names[:index]:
                 path: KeyPath = ("run", index, "name")
                 raise CaseError([self._problem(path, f"there is another run named {name}")])
+            after = runs[index].get("after")
+            if after is not None and after not in names[:index]:
+                where: KeyPath = ("run", index, "after")
+                raise CaseError([self._problem(where, f"no run before this one is named {after}")])
         return tuple(self._run(index, run) for index, run in enumerate(runs))
 
     def _run(self, index: int, run: dict[str, Any]) -> Run:
@@ -135,6 +139,7 @@ class _Reader:
             result=self._value((*path, "result"), result) if _is_value(result) else result,
             error=run.get("error"),
             entry=run.get("entry", "main"),
+            after=run.get("after"),
             line=line_of(self.lines, path),
         )
 

@@ -130,6 +130,9 @@ class Run:
     """The code of the error that the data cause."""
 
     entry: str = "main"
+    after: str | None = None
+    """The run that the same executable makes before, unjudged; ``None``: this one is the first."""
+
     line: int | None = field(default=None, compare=False)
 
 
@@ -174,6 +177,10 @@ class Case:
     markers: tuple[Marker, ...]
     swept: tuple[str, ...] = ()
     """The sweep's combination, as in ids: ``dtype=f32``."""
+
+    def run_before(self, run: Run) -> Run | None:
+        """Return the run that comes before ``run`` on the same executable."""
+        return next((r for r in self.runs if r.name == run.after), None)
 
     @property
     def refused(self) -> bool:

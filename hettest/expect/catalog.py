@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from hettest.expect import arrivals, copies, moved, placement, values
+from hettest.expect import arguments, arrivals, copies, memory, moved, placement, values
 from hettest.expect.situation import Situation
 from hettest.outcome import Clause
 
@@ -17,4 +17,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     copies.check,
     moved.check,
     arrivals.check,
+    arguments.check,
+    memory.check,
 )

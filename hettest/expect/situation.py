@@ -42,6 +42,9 @@ class Situation:
     numbers_hold: bool
     """Whether the numbers in ``expect`` are for this binding."""
 
+    handed: Sequence[Value] = ()
+    """The very arrays that the backend was given; ``args`` holds what was in them before."""
+
     def device(self, role: str) -> str:
         """Return the device that a role is bound to; an unbound ``host`` is the host."""
         return self.binding.get(role, HOST)

@@ -194,8 +194,9 @@ class Het:
         module = prepared.program.module
         if entry not in module.by_name:
             raise UsageError(f"the program has no function @{entry}; it has {_names(module)}")
-        placed = _run(prepared.placed, entry, args, show(prepared.binding))
-        alone = _run(prepared.cpu_only, entry, args, "the CPU alone")
+        handed = copied(args)
+        placed = _run(prepared.placed, entry, handed, show(prepared.binding))
+        alone = _run(prepared.cpu_only, entry, copied(args), "the CPU alone")
         situation = Situation(
             module=module,
             entry=entry,
@@ -208,6 +209,7 @@ class Het:
             observation=placed,
             baseline=lambda: alone,
             numbers_hold=False,
+            handed=handed,
         )
         clauses = list(unkept_claims(placed, self.backend.capabilities))
         for check in CHECKS:
@@ -273,7 +275,7 @@ def _names(module: Module) -> str:
 def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) -> Observation:
     __tracebackhide__ = True
     try:
-        return executable.run(entry, copied(args))
+        return executable.run(entry, args)
     except Rejected as rejected:
         raise HetFailure(f"the run on {where} ended in an error:\n{rejected}") from None
 

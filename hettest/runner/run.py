@@ -22,10 +22,12 @@ from hettest.backend.protocol import (
 )
 from hettest.capability import OBSERVATIONS, missing
 from hettest.case.expansion import Item
+from hettest.case.model import Case, Run
 from hettest.errors import CaseError
 from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
 from hettest.expect.situation import Situation
+from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Status, worst
 from hettest.runner.cases import CaseData, arguments, literal
 from hettest.runner.program import TextProgram
@@ -158,10 +160,12 @@ class _Run:
         if module is None:
             raise CaseError([])
         args = arguments(case, run, module)
+        handed = copied(args)
         claims = self.environment.backend.capabilities
         rejected: Rejected | None = None
         try:
-            self.observation = executable.run(run.entry, copied(args))
+            _run_before(executable, case, run, module)
+            self.observation = executable.run(run.entry, handed)
         except Rejected as found:
             rejected = found
         if run.error is not None:
@@ -184,6 +188,7 @@ class _Run:
             observation=self.observation,
             baseline=self._baseline(run.entry, run.name, args),
             numbers_hold=item.is_straight,
+            handed=handed,
         )
         for check in CHECKS:
             yield from check(situation)
@@ -231,6 +236,18 @@ class _Run:
         if not clauses:
             text = text.replace("\n", f"\n  {outcome}: {reason}\n", 1)
         return _End(outcome, reason, clauses, text)
+
+
+def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> None:
+    """Make the run that the case wants before ``run``; an error that it is to end in is well."""
+    before = case.run_before(run)
+    if before is None:
+        return
+    try:
+        executable.run(before.entry, arguments(case, before, module))
+    except Rejected:
+        if before.error is None:
+            raise
 
 
 def copied(args: Sequence[Value]) -> tuple[Value, ...]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from reference_vm import compiler
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.bytecode.instructions import Branch, Instruction, Jump
+from reference_vm.codegen.emit import emit as emit_code
 from tests.mutants.mutant import Replacement
 
 Change: TypeAlias = Callable[[Instruction], Sequence[Instruction]]
@@ -33,10 +34,9 @@ def _led(instruction: Instruction, starts: Sequence[int]) -> Instruction:
 
 def emitting(rewrite: Callable[[FunctionCode], FunctionCode]) -> Replacement:
     """Return a code generator whose functions come out rewritten."""
-    honest = compiler.emit
 
     def emit(*args: Any, **options: Any) -> Any:
-        code = honest(*args, **options)
+        code = emit_code(*args, **options)
         functions = tuple(map(rewrite, code.executable.functions))
         return replace(code, executable=replace(code.executable, functions=functions))
 

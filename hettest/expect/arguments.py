@@ -1,0 +1,52 @@
+"""Arguments stay the caller's: nothing writes to them, and no result lies in their memory.
+
+A donated argument is given away, so neither is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hettest.expect.situation import Situation
+from hettest.expect.values import leaves
+from hettest.outcome import Clause, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def check(situation: Situation) -> Iterator[Clause]:
+    """Yield one clause if the program takes arguments that stay the caller's."""
+    kept = list(_kept(situation))
+    if not kept:
+        return
+    wrong = list(_wrong(situation, kept))
+    if wrong:
+        yield Clause("arguments", Status.FAILED, "\n".join(wrong))
+    else:
+        yield Clause("arguments", Status.PROVEN, "left as they were, and no result shares memory")
+
+
+def _kept(situation: Situation) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
+    """Yield the parameter's name, what it was before, and the array that was handed over."""
+    function = situation.function
+    triples = zip(function.params, situation.args, situation.handed, strict=False)
+    for index, (param, before, handed) in enumerate(triples):
+        if index not in function.donated:
+            pairs = zip(leaves(before), leaves(handed), strict=True)
+            yield from ((f"%{param.name}", old, new) for old, new in pairs)
+
+
+def _wrong(
+    situation: Situation, kept: list[tuple[str, NDArray[Any], NDArray[Any]]]
+) -> Iterator[str]:
+    results = list(leaves(situation.observation.results))
+    for name, before, handed in kept:
+        if before.tobytes() != handed.tobytes():
+            yield f"{name} was written to"
+        for number, result in enumerate(results):
+            if np.may_share_memory(result, handed):
+                yield f"result {number} lies in the memory of {name}"
