@@ -28,9 +28,8 @@ from typing import ClassVar, TypeAlias, final
 
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Module, Var
-from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.passes.requests import open_operators, with_requests
+from reference_vm.passes.requests import open_operators, role, with_requests, with_roles
 from reference_vm.types import VirtualDevice
 
 Rule: TypeAlias = Callable[[int, int, int], int]
@@ -56,8 +55,8 @@ class Split:
             CompileError: ``mode`` is none of the three.
         """
         rule = _rule(self.mode)
-        mapped = frozenset(ctx.device_map.devices)
-        devices = [v for v in roles.in_order(module, ctx) if v.device in mapped]
+        named = {name: role(module, ctx, name) for name in ctx.device_map}
+        devices = list(dict.fromkeys(named.values()))
         functions = []
         for function in module.functions:
             open_ = open_operators(function, ctx.ops)
@@ -67,7 +66,7 @@ class Split:
                 if devices
             }
             functions.append(with_requests(function, chosen))
-        return module.with_functions(functions)
+        return with_roles(module, named).with_functions(functions)
 
 
 def _rule(mode: str) -> Rule:
