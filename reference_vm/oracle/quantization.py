@@ -48,9 +48,10 @@ def _quantize_linear(call: Operands) -> Estimate:
         ratio = x.value / _along(call, scale.value, shape)
         offset = _zero(call, 2, shape)
         own = _saturated(np.rint(ratio) + offset, target)
-        slack = np.abs(ratio) * (4 * F32.unit_roundoff) + x.errors
+        loose = np.abs(_along(call, scale.errors, shape) / _along(call, scale.value, shape))
+        slack = np.abs(ratio) * (4 * F32.unit_roundoff + loose) + x.errors
         tie = np.abs(np.abs(ratio - np.floor(ratio)) - 0.5)
-    tied_exactly = (tie == 0) & (x.errors == 0)
+    tied_exactly = (tie == 0) & (x.errors == 0) & (loose == 0)
     margin = np.where(tied_exactly, 1.0, tie - slack)
     return call.decide(own, margin, target)
 
