@@ -1,15 +1,29 @@
-"""Giving an executable its kernels: each is compiled by the target of its device kind."""
+"""Giving an executable its kernels: each is compiled by the target of its device kind.
+
+Kernels are shared: equal primitive functions, whatever program they come from, are compiled once
+for a target and device kind, as long as the process lives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 from reference_vm.bytecode.executable import KernelSlot
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.ir import structural
 from reference_vm.ir.nodes import Function
 from reference_vm.targets.catalog import TARGETS, target_for
 from reference_vm.targets.target import Target
+
+Key: TypeAlias = tuple[str, str, str]
+"""Target, device kind, and the function's digest, which its name is part of."""
+
+_KEPT: Final = 4096
+
+_made: Final[dict[Key, Kernel]] = {}
+"""The kernels of this process; the oldest goes when there are more than `_KEPT`."""
 
 
 def link(
@@ -23,9 +37,19 @@ def link(
     check_executor(executor)
     targets: dict[str, Target] = {s.kind: target_for(s.kind, executor) for s in slots}
     return tuple(
-        targets[slot.kind].compile(primitive, slot.kind)
+        _kernel(targets[slot.kind], slot.kind, primitive)
         for slot, primitive in zip(slots, primitives, strict=True)
     )
+
+
+def _kernel(target: Target, kind: str, primitive: Function) -> Kernel:
+    key = (target.name, kind, structural.digest(primitive))
+    found = _made.get(key)
+    if found is None:
+        found = _made[key] = target.compile(primitive, kind)
+        if len(_made) > _KEPT:
+            del _made[next(iter(_made))]
+    return found
 
 
 def check_executor(executor: str | None) -> None:

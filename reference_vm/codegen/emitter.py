@@ -102,11 +102,17 @@ class Emitter:
         """Launch the kernel that a primitive function is."""
         attrs: Mapping[str, Any] = call.attrs
         defines = tuple(d for d in attrs.get("defines", ()) if d)
-        site = bc.Site(callee.name, defines, call.span)
+        site = bc.Site(_name(callee), defines, call.span)
         args = call.args if isinstance(call, Invoke) else call.args[1 : 1 + len(callee.params)]
         kernel = self.tables.primitive(callee, device_of(binding.var).kind)
         hosts = host_params(callee, self.ops)
         self.launch(binding.var, kernel, present(args), hosts, storages, site)
+
+
+def _name(primitive: Function) -> str:
+    """Return what a kernel is called: by its operator, or if it has several by its own name."""
+    ops = [b.value.op for b in primitive.body.bindings() if isinstance(b.value, Call)]
+    return ops[0] if len(ops) == 1 else primitive.name
 
 
 def present(args: Sequence[Operand]) -> tuple[Var, ...]:
