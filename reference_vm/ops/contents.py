@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from reference_vm.ops.definition import Content, ContentRule, OpCall
+from reference_vm.ops.shapes import lower_bound
 from reference_vm.types import UNKNOWN, Dim, DType, TensorType, Unknown
-from reference_vm.types.dim import Relation, add, apply, multiply, relate
+from reference_vm.types.dim import Relation, add, apply, multiply, relate, subtract
 
 LIMIT: Final = 64
 """The most elements that are tracked."""
@@ -77,6 +78,10 @@ def truth(relation: Relation) -> Dim:
 
 
 def dims_equal(left: Dim, right: Dim) -> Dim:
+    """Return whether two elements are equal, given that no symbol is negative: ``n`` is not -1."""
+    difference = subtract(left, right)
+    if lower_bound(difference) > 0 or lower_bound(multiply(-1, difference)) > 0:
+        return 0
     return truth(relate(left, right))
 
 

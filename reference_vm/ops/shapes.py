@@ -50,7 +50,24 @@ def _broadcast_dim(left: Dim, right: Dim) -> Dim | None:
         return None
     if isinstance(left, int):
         return left
-    return right if isinstance(right, int) else UNKNOWN
+    if isinstance(right, int) or _is_capped(left, right):
+        return right
+    return left if _is_capped(right, left) else UNKNOWN
+
+
+def _is_capped(dim: Dim, whole: Dim) -> bool:
+    """Whether ``dim`` is ``min(k, whole)`` for a number k above 0.
+
+    Where such dims broadcast against one another, they make ``whole``.
+    """
+    if not isinstance(dim, Poly) or len(dim.terms) != 1:
+        return False
+    ((monomial, coefficient),) = dim.terms
+    atom = monomial[0]
+    if coefficient != 1 or len(monomial) != 1 or isinstance(atom, str) or atom.function != "min":
+        return False
+    caps = [side for side in (atom.left, atom.right) if isinstance(side, int)]
+    return whole in (atom.left, atom.right) and all(cap > 0 for cap in caps) and bool(caps)
 
 
 def broadcast(call: OpCall, shapes: Iterable[Shape | None]) -> Shape | None:
