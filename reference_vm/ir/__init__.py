@@ -1,0 +1,1 @@
+"""Programs: their nodes, and how to build, compare, rewrite and verify them."""

@@ -6,7 +6,8 @@ from reference_vm.ir.nodes import Module
 from reference_vm.source import Source
 from reference_vm.text.markers import markers
 from reference_vm.text.parser import parse_module
-from reference_vm.text.printer import print_function, print_module, print_type
+from reference_vm.text.printer import print_function, print_module
+from reference_vm.text.value_printer import print_type
 
 __all__ = ["markers", "parse", "print_function", "print_module", "print_type"]
 

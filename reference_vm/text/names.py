@@ -7,58 +7,61 @@ is ``%x``, the others ``%x.1``, ``%x.2``, past names that are taken.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import final
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
-from reference_vm.ir import nodes
+from reference_vm.ir.nodes import Binding, Block, Closure, Function, If, Match, Var, operands
 from reference_vm.ir.rules.events import bound_by
 from reference_vm.text.lexer import identifier
 
-
-@final
-class Names(dict[nodes.Var, str]):
-    """From each variable of a function to its name with sigil, quoted where it must be."""
-
-    @classmethod
-    def of(cls, function: nodes.Function) -> Names:
-        """Return the names of all variables of ``function``, bound or only read."""
-        variables = dict.fromkeys(variables_of(function))
-        taken = Counter(var.name for var in variables)
-        seen: set[str] = set()
-        last: dict[str, int] = {}
-        names = cls()
-        for var in variables:
-            name = var.name
-            if name in seen:
-                number = last.get(name, 0) + 1
-                while f"{name}.{number}" in taken:
-                    number += 1
-                last[name] = number
-                name = f"{name}.{number}"
-                taken[name] += 1
-            seen.add(name)
-            names[var] = f"%{identifier(name)}"
-        return names
+Names: TypeAlias = Mapping[Var, str]
+"""From a variable to its name with sigil, quoted where it must be."""
 
 
-def variables_of(function: nodes.Function) -> Iterator[nodes.Var]:
+def names_in(function: Function) -> Names:
+    """Return the names of all variables of ``function``, bound or only read."""
+    variables = dict.fromkeys(variables_of(function))
+    taken = Counter(var.name for var in variables)
+    numbers: dict[str, int] = {}
+    names: dict[Var, str] = {}
+    for var in variables:
+        name = var.name
+        if name in numbers:
+            name = _numbered(name, numbers, taken)
+        else:
+            numbers[name] = 0
+        names[var] = f"%{identifier(name)}"
+    return names
+
+
+def _numbered(name: str, numbers: dict[str, int], taken: Counter[str]) -> str:
+    """Return the next ``name.1``, ``name.2`` … that is not taken, and take it."""
+    while True:
+        numbers[name] += 1
+        candidate = f"{name}.{numbers[name]}"
+        if candidate not in taken:
+            taken[candidate] += 1
+            return candidate
+
+
+def variables_of(function: Function) -> Iterator[Var]:
     """Yield every variable of ``function`` in text order, each as often as it stands there."""
     yield from function.params
-    stack: list[Iterator[nodes.Var | nodes.Block]] = [_of_block(function.body)]
+    stack: list[Iterator[Var | Block]] = [_of_block(function.body)]
     while stack:
         item = next(stack[-1], None)
         if item is None:
             stack.pop()
-        elif isinstance(item, nodes.Block):
+        elif isinstance(item, Block):
             stack.append(_of_block(item))
         else:
             yield item
 
 
-def _of_block(block: nodes.Block) -> Iterator[nodes.Var | nodes.Block]:
+def _of_block(block: Block) -> Iterator[Var | Block]:
     """Yield the variables of a block, and the blocks inside it where they stand."""
     for statement in block.statements:
-        if isinstance(statement, nodes.Binding):
+        if isinstance(statement, Binding):
             yield from _of_binding(statement)
             continue
         for binding in statement.bindings:
@@ -67,18 +70,18 @@ def _of_block(block: nodes.Block) -> Iterator[nodes.Var | nodes.Block]:
     yield block.result
 
 
-def _of_binding(binding: nodes.Binding) -> Iterator[nodes.Var | nodes.Block]:
+def _of_binding(binding: Binding) -> Iterator[Var | Block]:
     yield binding.var
     value = binding.value
-    yield from nodes.operands(value)
+    yield from operands(value)
     match value:
-        case nodes.If():
+        case If():
             yield value.then
             yield value.orelse
-        case nodes.Match(arms=arms):
+        case Match(arms=arms):
             for arm in arms:
                 yield from bound_by(arm.pattern)
                 yield arm.body
-        case nodes.Closure(params=params, body=body):
+        case Closure(params=params, body=body):
             yield from params
             yield body

@@ -9,41 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import final
 
 from reference_vm.ir import nodes
 from reference_vm.ir.trampoline import Steps, run
 from reference_vm.text.lexer import identifier, quote
-from reference_vm.text.names import Names
-from reference_vm.types import (
-    NO_ATTRS,
-    AdtType,
-    Attrs,
-    AttrValue,
-    DType,
-    FunctionType,
-    Poly,
-    Shape,
-    ShapeType,
-    TensorType,
-    TupleType,
-    Type,
-    VirtualDevice,
-    leaves,
+from reference_vm.text.names import Names, names_in
+from reference_vm.text.value_printer import (
+    parenthesized,
+    print_attrs,
+    print_constant,
+    print_dims,
+    print_type,
+    role,
 )
+from reference_vm.types import NO_ATTRS, Attrs, Type, VirtualDevice, leaves
 from reference_vm.types.device import GLOBAL_SCOPE
-from reference_vm.types.elements import decode, is_default_nan, is_nan, shortest, words
-from reference_vm.types.types import str_dim
-
-LISTED: Final = 64
-"""Constants of more elements are printed as hex."""
 
 
 def print_module(module: nodes.Module, short: bool = False) -> str:
     """Return the text of ``module``.
 
     ``short`` leaves out the types of bindings that ``infer-types`` finds again: all but placed ones
-    and the targets of ``match_cast``.
+    and those of ``match_cast`` and constructors.
     """
     version = f"version {module.version} " if module.version != 1 else ""
     lines = [f"module {version}{{"]
@@ -59,51 +47,6 @@ def print_module(module: nodes.Module, short: bool = False) -> str:
 def print_function(function: nodes.Function, short: bool = False) -> str:
     """Return the text of one function, as it stands in a module but without indentation."""
     return "\n".join(_FunctionPrinter(short).lines_of(function, ""))
-
-
-def print_type(type_: Type) -> str:
-    """Return the text of a type."""
-    match type_:
-        case TensorType(dtype=dtype, shape=shape, vdevice=vdevice):
-            place = f" {role(vdevice)}" if vdevice else ""
-            return f"{dtype}[{print_dims(shape)}]{place}"
-        case ShapeType(dims=dims):
-            return f"shape[{print_dims(dims)}]"
-        case TupleType(items=items):
-            return _parenthesized([print_type(t) for t in items])
-        case FunctionType(params=params, result=result):
-            inner = ", ".join(print_type(t) for t in params)
-            return f"({inner}) -> {print_type(result)}"
-        case AdtType(name=name, args=args):
-            return f"{name}[{', '.join(print_type(t) for t in args)}]" if args else name
-
-
-def print_dims(shape: Shape | None) -> str:
-    """Return dims as they stand between brackets."""
-    return "..." if shape is None else ", ".join(map(str_dim, shape))
-
-
-def role(vdevice: VirtualDevice) -> str:
-    return f"@{identifier(vdevice.role)}"
-
-
-def print_value(value: AttrValue) -> str:
-    """Return the text of an attribute's value."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case None:
-            return "none"
-        case str():
-            return quote(value)
-        case int() | float() | Poly() | DType():
-            return str(value)
-        case tuple():
-            return f"[{', '.join(map(print_value, value))}]"
-
-
-def _parenthesized(items: Sequence[str]) -> str:
-    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def _vdevice_lines(vdevices: Sequence[VirtualDevice]) -> list[str]:
@@ -128,49 +71,19 @@ def _adt_lines(adt: nodes.Adt) -> list[str]:
     return lines
 
 
-def _attrs(attrs: Attrs) -> list[str]:
-    return [f"{name} = {print_value(value)}" for name, value in attrs.items()]
-
-
-def print_constant(constant: nodes.Constant | nodes.Weight) -> str:
-    """Return the text of a constant."""
-    head = f"const {constant.dtype}[{', '.join(map(str, constant.shape))}]"
-    if isinstance(constant, nodes.Weight):
-        return f"{head} from {quote(constant.file)} {quote(constant.key)}"
-    elements = _elements(constant)
-    if elements is None:
-        return f'{head} hex "{constant.data.hex()}"'
-    if constant.shape:
-        return f"{head} [{', '.join(elements)}]"
-    return f"{head} {elements[0]}"
-
-
-def _elements(constant: nodes.Constant) -> list[str] | None:
-    """Return the text of each element; ``None`` if they are better or only said in hex."""
-    dtype, data = constant.dtype, constant.data
-    if len(data) > LISTED * dtype.itemsize:
-        return None
-    if not dtype.is_float:
-        return [print_value(element) for element in decode(dtype, data)]
-    bits = words(dtype, data)
-    if any(is_nan(dtype, b) and not is_default_nan(dtype, b) for b in bits):
-        return None
-    return [shortest(dtype, b) for b in bits]
-
-
 @final
 @dataclass(slots=True)
 class _FunctionPrinter:
     """Prints one function; knows the names that its variables have in the text."""
 
     short: bool
-    names: Names = field(default_factory=Names)
+    names: Names = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     types: dict[Type, str] = field(default_factory=dict)
 
     def lines_of(self, function: nodes.Function, indent: str) -> list[str]:
         """Return the lines of ``function``."""
-        self.names = Names.of(function)
+        self.names = names_in(function)
         params = [
             self._param(p) + (" donate" if i in function.donated else "")
             for i, p in enumerate(function.params)
@@ -180,7 +93,7 @@ class _FunctionPrinter:
         if function.bounds:
             head += f" bounds {', '.join(map(_bound, function.bounds))}"
         if function.attrs:
-            head += f" attrs {{ {', '.join(_attrs(function.attrs))} }}"
+            head += f" attrs {{ {', '.join(print_attrs(function.attrs))} }}"
         self.lines.append(head + " {")
         run(self._block(function.body, "return", indent))
         self.lines.append(indent + "}")
@@ -260,7 +173,7 @@ class _FunctionPrinter:
                     text: str = yield self._pattern(item)
                     items.append(text)
         if isinstance(pattern, nodes.TuplePattern):
-            return _parenthesized(items)
+            return parenthesized(items)
         return f"{pattern.constructor}({', '.join(items)})" if items else pattern.constructor
 
     def _flat(self, value: nodes.Expr) -> str:
@@ -277,7 +190,7 @@ class _FunctionPrinter:
             case nodes.FunctionValue(ref=ref):
                 return self._operand(ref)
             case nodes.MakeTuple(items=items):
-                return _parenthesized([self.names[v] for v in items])
+                return parenthesized([self.names[v] for v in items])
             case nodes.Project(tuple=var, index=index):
                 return f"{self.names[var]}[{index}]"
             case nodes.Constant() | nodes.Weight():
@@ -289,7 +202,7 @@ class _FunctionPrinter:
 
     def _args(self, args: Sequence[nodes.Operand], attrs: Attrs = NO_ATTRS) -> str:
         operands = [self._operand(a) for a in args]
-        return ", ".join([*operands, *_attrs(attrs)] if attrs else operands)
+        return ", ".join([*operands, *print_attrs(attrs)] if attrs else operands)
 
     def _operand(self, operand: nodes.Operand) -> str:
         if isinstance(operand, nodes.Var):
@@ -300,6 +213,8 @@ class _FunctionPrinter:
 def _is_meant(binding: nodes.Binding, type_: Type) -> bool:
     """Whether the type of a binding says what its expression does not."""
     value = binding.value
+    if isinstance(value, nodes.Construct):
+        return True  # which `Nil()` it is only a type tells
     is_cast = isinstance(value, nodes.Call) and value.op == "match_cast"
     return is_cast or any(leaf.vdevice is not None for leaf in leaves(type_))
 

@@ -1,4 +1,4 @@
-"""Values of attributes from tokens: ``axis = 1``, ``pads = [0, n]``, ``to = f32``."""
+"""Attributes from tokens: ``axis = 1``, ``pads = [0, n]``, ``to = f32``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,31 @@ from typing import Final
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.text.cursor import Cursor
 from reference_vm.text.type_parser import parse_dim
-from reference_vm.types import DTYPES, AttrValue, Unknown
+from reference_vm.types import DTYPES, NO_ATTRS, Attrs, AttrValue, Unknown
 
 MAX_LIST_DEPTH: Final = 32
 """How deep lists may nest in an attribute."""
 
 _DIM_STARTS: Final = frozenset({"INT", "NAME", "UNAME", "?", "-", "("})
+
+
+def parse_attrs(c: Cursor, closing: str) -> Attrs:
+    """Read ``name = value`` pairs up to and with ``closing``."""
+    values: dict[str, AttrValue] = {}
+    if c.accept(closing):
+        return NO_ATTRS
+    while True:
+        first = c.at
+        name = c.take("NAME", "an attribute `name = value`")
+        c.take("=")
+        value = parse_value(c, name)
+        if name in values:
+            c.note(catalog.duplicate_attribute(name, c.span(first)))
+        values[name] = value
+        if not c.accept(","):
+            break
+    c.take(closing, f"`,` or `{closing}`")
+    return Attrs(values)
 
 
 def parse_value(c: Cursor, name: str) -> AttrValue:
