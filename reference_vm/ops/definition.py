@@ -56,7 +56,8 @@ class Trait(Enum):
     Only such operators are folded (semantics section 3)."""
 
     CAN_FAIL = auto()
-    """May report an error that depends on data: never folded away, moved or removed."""
+    """May report an error that depends on data: never folded away, merged or moved. It is removed,
+    with the error that it might have reported, only when nobody reads its result."""
 
     DATA_DEPENDENT = auto()
     """The result's shape depends on the operands' data beyond its host operands."""

@@ -1,4 +1,4 @@
-"""What type rules know of symbols: they are sizes, so never negative, and a capped one is a size."""
+"""What type rules know of symbols: they are never negative, and a capped one is still a size."""
 
 from __future__ import annotations
 
