@@ -68,9 +68,7 @@ def _download(package: Package, folder: Path) -> Path:
     limits = ["--retries", "1", "--timeout", "20", "--dest", str(folder)]
     command = [sys.executable, "-m", "pip", "download", *options, *limits, package.requirement]
     try:
-        run = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"pip download {package.requirement} took over {PATIENCE} s") from error
     wheels = sorted(folder.glob("*.whl"))

@@ -6,6 +6,7 @@ spectra are computed from it. Random numbers come from a fixed seed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -35,7 +36,7 @@ def voice(rate: int, samples: int, seed: int = 0) -> npt.NDArray[np.float32]:
     syllables = np.clip(np.sin(2 * np.pi * 3 * time) + 0.4, 0, 1)
     noise = np.random.default_rng(seed).standard_normal(samples)
     signal = syllables * signal / np.abs(signal).max() + 0.004 * noise
-    return (0.5 * signal / np.abs(signal).max()).astype(np.float32)
+    return np.asarray(0.5 * signal / np.abs(signal).max(), np.float32)
 
 
 def log_spectrum(frames: int, bins: int) -> npt.NDArray[np.float32]:
@@ -49,10 +50,12 @@ def log_spectrum(frames: int, bins: int) -> npt.NDArray[np.float32]:
 
 
 def log_mel(frames: int, bands: int) -> npt.NDArray[np.float32]:
-    """Return bands of the log power spectrum, wider towards the top, in 0 .. 1: ``[frames, bands]``."""
+    """Return ``[frames, bands]`` of the log power spectrum, wider towards the top, in 0 .. 1."""
     spectrum = log_spectrum(frames, 321)
     edges = np.round(np.geomspace(2, 320, bands + 1) - 1).astype(int)
-    columns = [spectrum[:, a : max(b, a + 1)].mean(1) for a, b in zip(edges, edges[1:], strict=False)]
+    columns = [
+        spectrum[:, a : max(b, a + 1)].mean(1) for a, b in zip(edges, edges[1:], strict=False)
+    ]
     mel = np.stack(columns, axis=1)
     return np.asarray((mel - mel.min()) / (mel.max() - mel.min()), np.float32)
 
@@ -71,7 +74,7 @@ def _frames(shapes: Shapes, rate: int) -> dict[str, Array]:
 
 
 def _window(shapes: Shapes, _: int) -> dict[str, Array]:
-    known = {
+    known: dict[str, Array] = {
         "input": voice(16_000, 4 * 576)[None, 1_152:1_728],
         "state": np.zeros((2, 1, 128), np.float32),
         "sr": np.array(16_000, np.int64),

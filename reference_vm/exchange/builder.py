@@ -200,9 +200,9 @@ def _typed(var: Var) -> Type:
 
 
 def content_of(constant: Constant) -> Content | None:
-    """Return the elements of a small integer constant of rank 0 or 1."""
+    """Return the elements of a small integer or bool constant of rank 0 or 1."""
     elements = len(constant.data) // constant.dtype.itemsize
-    if not constant.dtype.is_integer or len(constant.shape) > 1 or elements > CONTENT_LIMIT:
+    if constant.dtype.is_float or len(constant.shape) > 1 or elements > CONTENT_LIMIT:
         return None
     array: npt.NDArray[Any] = np.frombuffer(constant.data, to_numpy(constant.dtype))
     dims: list[Dim] = [int(x) for x in array]

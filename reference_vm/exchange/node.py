@@ -95,9 +95,10 @@ class OnnxNode:
     def dtype(self, index: int = 0) -> DType:
         return self.type(index).dtype
 
-    def axis(self, name: str = "axis", rank: int | None = None) -> int:
-        """Return an attribute that is an axis of input 0, counted from the front."""
-        return self.positive(self.integer(name), self.rank() if rank is None else rank)
+    def axis(self, name: str = "axis") -> int:
+        """Return an attribute that is an axis of input 0: from the front, if its rank is known."""
+        axis, rank = self.integer(name), self.type().rank
+        return axis if rank is None else self.positive(axis, rank)
 
     def positive(self, axis: int, rank: int) -> int:
         """Return ``axis`` counted from the front.

@@ -12,6 +12,9 @@ from reference_vm.types.dtype import BOOL
 
 
 def _if(node: OnnxNode) -> Sequence[Var]:
+    known = node.build.static(node.input(0))
+    if known is not None and len(known) == 1:
+        return _taken(node, "then_branch" if known[0] else "else_branch")
     condition = _condition(node)
     then, then_results = node.subgraph(node.graph("then_branch"))
     orelse, else_results = node.subgraph(node.graph("else_branch"))
@@ -22,6 +25,13 @@ def _if(node: OnnxNode) -> Sequence[Var]:
     type_: Type = types[0] if len(types) == 1 else TupleType(types)
     result = node.build.branch(condition, then, orelse, type_)
     return (result,) if len(types) == 1 else node.build.items(result)
+
+
+def _taken(node: OnnxNode, name: str) -> Sequence[Var]:
+    """Translate one branch in place: shapes alone decide, as where a dim may be squeezed."""
+    block, results = node.subgraph(node.graph(name))
+    node.build.bindings.extend(block.bindings())
+    return results
 
 
 def _condition(node: OnnxNode) -> Var:

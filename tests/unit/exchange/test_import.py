@@ -246,3 +246,27 @@ def test_shape_values_stay_typed() -> None:
     assert isinstance(first, Binding)
     assert isinstance(first.var.type, ShapeType)
     assert calls(function.body) == ["shape_of", "shape_to_tensor"]
+
+
+def test_a_branch_that_shapes_decide_is_translated_alone() -> None:
+    then = branch([helper.make_node("Squeeze", ["x", "axis"], ["t"])], [value("t", ["n"])])
+    orelse = branch([helper.make_node("Identity", ["x"], ["e"])], [value("e", None)])
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "one"], ["d"]),
+        helper.make_node("Equal", ["d", "one"], ["c"]),
+        helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=orelse),
+    ]
+    constants: dict[str, npt.ArrayLike] = {"one": np.int64(1), "axis": [1]}
+    for size, rank in ((1, 1), (3, 2)):
+        source = model(nodes, [value("x", ["n", size])], [value("y", None)], initializers=constants)
+        result = main(source).result
+        assert isinstance(result, TensorType)
+        assert result.rank == rank
+
+
+def test_an_axis_of_an_operand_of_unknown_rank_is_left_as_it_is() -> None:
+    source = single("Concat", [value("x", None), value("z", None)], axis=-1)
+    ones, zeros = np.ones((2, 1), np.float32), np.zeros((2, 2), np.float32)
+    found = evaluate(from_onnx(source), [ones, zeros])
+    assert found.shape == (2, 3)
