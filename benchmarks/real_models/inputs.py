@@ -53,9 +53,8 @@ def log_mel(frames: int, bands: int) -> npt.NDArray[np.float32]:
     """Return ``[frames, bands]`` of the log power spectrum, wider towards the top, in 0 .. 1."""
     spectrum = log_spectrum(frames, 321)
     edges = np.round(np.geomspace(2, 320, bands + 1) - 1).astype(int)
-    columns = [
-        spectrum[:, a : max(b, a + 1)].mean(1) for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    pairs = itertools.pairwise(edges)
+    columns = [spectrum[:, a : max(b, a + 1)].mean(1) for a, b in pairs]
     mel = np.stack(columns, axis=1)
     return np.asarray((mel - mel.min()) / (mel.max() - mel.min()), np.float32)
 
