@@ -50,12 +50,6 @@ class Instruction:
     """What the table in the module's docstring says; for a fold the operation."""
 
 
-def _key(op: str, args: tuple[int, ...], dtype: DType, detail: Detail) -> Hashable:
-    if isinstance(detail, float):
-        detail = detail.hex() if detail == detail else "nan"
-    return (op, args, dtype.name, type(detail), detail)
-
-
 @final
 @dataclass
 class Code:
@@ -66,8 +60,9 @@ class Code:
 
     def emit(self, op: str, args: Sequence[Number], dtype: DType, detail: Detail = None) -> Number:
         """Return the result of an instruction, which is added unless an equal one is there."""
-        numbers = tuple(a.index for a in args)
-        key = _key(op, numbers, dtype, detail)
+        numbers = tuple([a.index for a in args])
+        told = detail.hex() if isinstance(detail, float) else detail  # NaN equals itself
+        key = (op, numbers, dtype.name, told)
         index = self._numbers.get(key)
         if index is None:
             index = self._numbers[key] = len(self.instructions)

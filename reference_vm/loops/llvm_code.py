@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from reference_vm.loops.code import Instruction
-from reference_vm.types.dtype import BF16, F16, F32, F64, DType, Kind
+from reference_vm.types.dtype import BF16, BOOL, F32, INTEGERS, DType, Kind
 
-_FLOATS: Final = {F16: "half", BF16: "i16", F32: "float", F64: "double"}
+_TYPES: Final = {
+    **{d.name: f"i{d.bits}" for d in INTEGERS},
+    "bool": "i1",
+    "f16": "half",
+    "bf16": "i16",
+    "f32": "float",
+    "f64": "double",
+}
 _FLOAT_OPS: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fmod": "frem"}
 _INTEGER_OPS: Final = {"add", "sub", "mul", "and", "or", "xor", "shl"}
 _INTRINSICS: Final = {
@@ -34,13 +41,11 @@ _FLOAT_COMPARE: Final = {
 
 def value_type(dtype: DType) -> str:
     """Return the LLVM type of a value in a register; bf16 is its 16 bits."""
-    if dtype.is_bool:
-        return "i1"
-    return f"i{dtype.bits}" if dtype.is_integer else _FLOATS[dtype]
+    return _TYPES[dtype.name]
 
 
 def memory_type(dtype: DType) -> str:
-    return "i8" if dtype.is_bool else value_type(dtype)
+    return "i8" if dtype is BOOL else _TYPES[dtype.name]
 
 
 def number(value: object, dtype: DType) -> str:

@@ -13,7 +13,7 @@ A value that a later loop needs again is computed again if that is cheap, else k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -135,13 +135,18 @@ class _Scheduler:
         return found
 
     def __post_init__(self) -> None:
-        self._costs: Mapping[int, int] = _costs(self.nest)
+        self._costs = _costs(self.nest)
 
 
-def _costs(nest: Nest) -> dict[int, int]:
+def _costs(nest: Nest) -> list[int]:
     """Return about how many steps each value takes, from what is loaded."""
-    costs: dict[int, int] = {}
-    for i, instruction in enumerate(nest.code):
-        own = _COSTLY.get(instruction.op, 1) if nest.per_element[i] else 0
-        costs[i] = min(1000, own + sum(costs[a] for a in instruction.args)) if own else 0
+    costs: list[int] = []
+    for instruction, varies in zip(nest.code, nest.per_element, strict=True):
+        if not varies:
+            costs.append(0)
+            continue
+        own = _COSTLY.get(instruction.op, 1)
+        for arg in instruction.args:
+            own += costs[arg]
+        costs.append(min(1000, own))
     return costs

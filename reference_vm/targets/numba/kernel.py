@@ -14,6 +14,7 @@ from reference_vm.loops.nest import Nest
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba.launch import Launch, header
 from reference_vm.targets.numba.plan import Plan, make_plan
+from reference_vm.targets.numba.workers import Part, Workers
 from reference_vm.types.arrays import to_numpy
 
 Array: TypeAlias = Any
@@ -39,6 +40,10 @@ class CompiledKernel:
     """The address of ``void (int64_t *block, int64_t low, int64_t high)``."""
 
     launch: Launch | None
+    code: object
+    """What the machine code belongs to, which must live as long as this."""
+
+    workers: Workers = field(default_factory=Workers)
     library: bool = False
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)
     _header: Any = None
@@ -78,13 +83,21 @@ class CompiledKernel:
         return results
 
     def _call(self, plan: Plan, arrays: Sequence[Array]) -> None:
-        """Call the kernel with a block of its own, so that other threads may run meanwhile."""
+        """Call the kernel with blocks of its own, so that other threads may run meanwhile."""
+        ranges = self.workers.parts(*plan.low_high, plan.elements * len(self.nest.code))
+        self.workers.run([self._part(plan, arrays, low, high) for low, high in ranges])
+
+    def _part(self, plan: Plan, arrays: Sequence[Array], low: int, high: int) -> Part:
         block = plan.block.copy()
         block[: len(arrays)] = [x.ctypes.data for x in arrays]
         scratch = None if plan.scratch is None else np.empty_like(plan.scratch)
         if scratch is not None:
             block[layout(self.nest).scratch] = scratch.ctypes.data
-        _ENTRY(self.entry)(block.ctypes.data, *plan.low_high)
+
+        def run(scratch: Array = scratch) -> None:  # which must live as long as the call
+            _ENTRY(self.entry)(block.ctypes.data, low, high)
+
+        return run
 
     def _results(self, outputs: Sequence[Array | None], plan: Plan) -> list[Array]:
         """Return the arrays to write to, new ones where there are none.

@@ -42,8 +42,6 @@ class Machine:
     cache: ObjectCache
     statistics: Statistics = field(default_factory=Statistics)
     _addresses: dict[str, int] = field(default_factory=dict)
-    _engines: list[Any] = field(default_factory=list)
-    """Kept alive: the code is theirs."""
 
     @cached_property
     def _target(self) -> Any:
@@ -52,23 +50,27 @@ class Machine:
         return llvm.Target.from_triple(llvm.get_process_triple())
 
     @cached_property
-    def _identity(self) -> str:
-        features = llvm.get_host_cpu_features().flatten()
-        return f"{llvm.get_host_cpu_name()} {features} {llvm.llvm_version_info}"
+    def _processor(self) -> tuple[str, str]:
+        """The name of this processor and its features."""
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
-    def _target_machine(self) -> Any:
-        """Return a new target machine; one given to an engine belongs to it."""
-        return self._target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=3,
-            reloc="pic",
-            codemodel="small",
-        )
+    @cached_property
+    def _identity(self) -> str:
+        name, features = self._processor
+        return f"{name} {features} {llvm.llvm_version_info}"
 
     @cached_property
     def _emitter(self) -> Any:
-        return self._target_machine()
+        name, features = self._processor
+        return self._target.create_target_machine(
+            cpu=name, features=features, opt=3, reloc="pic", codemodel="small"
+        )
+
+    @cached_property
+    def _engine(self) -> Any:
+        """What links object code; its target machine belongs to it."""
+        empty = llvm.parse_assembly("")
+        return llvm.create_mcjit_compiler(empty, self._target.create_target_machine())
 
     def address(self, text: str) -> int:
         """Return the address of the function ``@kernel`` that a module of LLVM IR defines."""
@@ -105,9 +107,7 @@ class Machine:
         return code
 
     def _link(self, code: bytes, symbol: str) -> int:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._target_machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        self._engines.append(engine)
-        address: int = engine.get_function_address(symbol)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        address: int = self._engine.get_function_address(symbol)
         return address

@@ -21,6 +21,7 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.numba.kernel import CompiledKernel
 from reference_vm.targets.numba.object_cache import ObjectCache, default_folder
+from reference_vm.targets.numba.workers import Workers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 
@@ -60,6 +61,9 @@ class NumbaTarget:
     cache: ObjectCache | None = None
     """Where object code is kept; ``None`` for the user's own folder."""
 
+    threads: int = 1
+    """How many threads share a large kernel."""
+
     @property
     def available(self) -> bool:
         """Whether what it compiles with is installed."""
@@ -79,6 +83,10 @@ class NumbaTarget:
         return fast_launch(self.machine)
 
     @cached_property
+    def _workers(self) -> Workers:
+        return Workers(self.threads)
+
+    @cached_property
     def _rules(self) -> Mapping[str, LoopRule]:
         return {name: op.loops for name, op in self.ops.items() if op.loops is not None}
 
@@ -96,7 +104,9 @@ class NumbaTarget:
             return self.library.compile(function, device_kind)
         entry = self.machine.address(print_llvm(nest, "kernel"))
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
-        return CompiledKernel(function.name, ops, nest, entry, self._launch)
+        return CompiledKernel(
+            function.name, ops, nest, entry, self._launch, self.machine, self._workers
+        )
 
     def _fails(self, function: Function) -> bool:
         """Whether an operator may report an error, which compiled code has no way to."""

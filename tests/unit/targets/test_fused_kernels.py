@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from reference_vm.ir.nodes import Function
 from reference_vm.targets.numba.kernel import CompiledKernel
+from reference_vm.targets.numba.object_cache import ObjectCache
+from reference_vm.targets.numba.target import NumbaTarget
 from tests.unit.fuse.modules import fused, placed
 from tests.unit.targets.kernels import compiled, library
 
@@ -178,3 +181,22 @@ def test_alike_functions_share_machine_code() -> None:
     function = only_kernel(SOFTMAX)
     first, second = compiled(function), compiled(only_kernel(SOFTMAX))
     assert first.entry == second.entry
+
+
+def test_kernel_outlives_its_target() -> None:
+    function = only_kernel(SOFTMAX)
+    kernel = NumbaTarget(cache=ObjectCache(None)).compile(function, "cpu")
+    gc.collect()
+    x = random(3, 5)
+    np.testing.assert_array_equal(
+        kernel(np, [x], [None])[0], compiled(function)(np, [x], [None])[0]
+    )
+
+
+def test_threads_share_a_large_kernel() -> None:
+    function = only_kernel(SOFTMAX)
+    kernel = NumbaTarget(cache=ObjectCache(None), threads=3).compile(function, "cpu")
+    x = random(1501, 401)
+    np.testing.assert_array_equal(
+        kernel(np, [x], [None])[0], compiled(function)(np, [x], [None])[0]
+    )

@@ -1,0 +1,95 @@
+"""How long it takes to have 40 kernels, compiled anew and found on disk.
+
+Run it: ``python -m benchmarks.kernels_cold_warm``. Each measurement is a process of its own, since
+a process compiles nothing twice. Printed are the seconds of the processor from the primitive
+functions to callable kernels, imports apart, and how many kernels LLVM compiled: in a second run
+none.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from reference_vm.ir.nodes import Binding, Block, Call, Function, Var
+from reference_vm.ops.catalog import OPS
+from reference_vm.ops.typing import infer_call
+from reference_vm.targets.numba.object_cache import ObjectCache
+from reference_vm.targets.numba.target import NumbaTarget
+from reference_vm.types import Attrs, TensorType
+from reference_vm.types.dim import symbol
+from reference_vm.types.dtype import F32
+
+COUNT = 40
+STEPS = ("tanh", "exp", "relu", "sigmoid", "sqrt", "abs", "log", "erf", "sin", "negative")
+MATRIX = TensorType(F32, (symbol("n"), symbol("m")))
+
+
+def elementwise(number: int) -> Function:
+    """Return a chain of five operators on two matrices, another one for each number."""
+    x, y = Var("x", MATRIX), Var("y", MATRIX)
+    first = Var("s", MATRIX)
+    bindings = [Binding(first, Call("add", (x, y)))]
+    last = first
+    for i in range(4):
+        op = OPS[STEPS[(number // len(STEPS) ** i + number * i + i) % len(STEPS)]]
+        attrs = infer_call(op, [MATRIX], Attrs(), [None]).attrs
+        bindings.append(Binding(Var(f"v{i}", MATRIX), Call(op.name, (last,), attrs)))
+        last = bindings[-1].var
+    return Function(f"chain{number}", (x, y), MATRIX, Block(tuple(bindings), last))
+
+
+def softmax(number: int) -> Function:
+    """Return softmax over rows after one more operator."""
+    chain = elementwise(number)
+    start = tuple(chain.body.bindings())[:2]
+    column = TensorType(F32, (symbol("n"), 1))
+    rows = Attrs(axis=(1,), keepdims=True)
+    top, total = Var("top", column), Var("total", column)
+    apart, e, result = Var("d", MATRIX), Var("e", MATRIX), Var("r", MATRIX)
+    bindings = (
+        *start,
+        Binding(top, Call("max", (start[-1].var,), rows)),
+        Binding(apart, Call("subtract", (start[-1].var, top))),
+        Binding(e, Call("exp", (apart,))),
+        Binding(total, Call("sum", (e,), rows)),
+        Binding(result, Call("divide", (e, total))),
+    )
+    return Function(f"softmax{number}", chain.params, MATRIX, Block(bindings, result))
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Compile all kernels with a cache in ``folder``; return seconds and counts."""
+    functions = [elementwise(i) for i in range(COUNT - len(STEPS))]
+    functions += [softmax(i) for i in range(len(STEPS))]
+    target = NumbaTarget(cache=ObjectCache(folder))
+    _ = target.machine
+    start = time.process_time()
+    for function in functions:
+        target.compile(function, "cpu")
+    seconds = time.process_time() - start
+    counts = target.statistics
+    return {"seconds": seconds, "compiled": counts.compiled, "loaded": counts.loaded}
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(Path(sys.argv[1]))))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for state in ("cold", "warm", "warm"):
+            command = [sys.executable, "-m", "benchmarks.kernels_cold_warm", folder]
+            run = subprocess.run(command, check=True, capture_output=True, text=True)
+            found = json.loads(run.stdout)
+            print(
+                f"{state}: {found['seconds'] * 1e3:.0f} ms, "
+                f"{found['compiled']:.0f} compiled, {found['loaded']:.0f} loaded"
+            )
+
+
+if __name__ == "__main__":
+    main()
