@@ -14,7 +14,7 @@ from reference_vm.source import Span
 
 
 def _nearest(name: str, known: Sequence[str], otherwise: str) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, known, n=1) if len(known) <= 500 else []
     return f"did you mean {close[0]}?" if close else otherwise
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, final
 
 from reference_vm.diagnostics import Diagnostic, catalog
 from reference_vm.ir.nodes import Binding, Block, Closure, Dataflow, Function, Var, operands
@@ -25,6 +25,12 @@ from reference_vm.ir.rules.events import (
     events,
 )
 from reference_vm.source import Span
+
+SUGGESTIONS: Final = 20
+"""How many unbound variables of a function are answered with a near name."""
+
+COMPARED: Final = 1000
+"""In functions of more names no near one is looked for."""
 
 
 def check(function: Function) -> Iterator[Diagnostic]:
@@ -115,8 +121,8 @@ class _Scope:
         yield catalog.undefined_variable(var.name, span, self._nearest(var.name))
 
     def _nearest(self, name: str) -> str | None:
-        if len(self.names) > 1000:
-            return None
+        if len(self.reported) > SUGGESTIONS or len(self.names) > COMPARED:
+            return None  # comparing names is slow, and so many errors are no slip of the pen
         close = difflib.get_close_matches(name, self.names, n=1)
         return f"did you mean %{close[0]}?" if close else None
 

@@ -126,3 +126,9 @@ def test_long_chains_of_one_dim_end_in_a_dim_or_a_diagnostic() -> None:
     assert problems(body(f"%v: f32[{' + '.join(['n'] * 20_000)}] = exp(%x)")) == []
     many = " + ".join(f"n{i}" for i in range(2000))
     assert "invalid-dim" in {d.code for d in problems(body(f"%v: f32[{many}] = exp(%x)"))}
+
+
+def test_thousands_of_errors_are_found_in_a_moment() -> None:
+    lines = "\n".join(f"%v{i} = exp(%unbound{i})\n%w{i} = @missing{i}(%x)" for i in range(5000))
+
+    assert len(problems(body(lines))) == 10_000
