@@ -18,7 +18,6 @@ from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.ir.rewrite import walk
-from reference_vm.linking import check_executor
 from reference_vm.ops.catalog import OPS
 from reference_vm.passes import pipeline
 from reference_vm.passes.catalog import default_pipeline
@@ -26,7 +25,7 @@ from reference_vm.passes.context import PassContext, Policy
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.runtime.weights import WeightsFolder
-from reference_vm.targets.catalog import target_for
+from reference_vm.targets.catalog import check_executor, target_for
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
 
 Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]

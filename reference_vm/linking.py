@@ -11,10 +11,9 @@ from typing import Final, TypeAlias
 
 from reference_vm.bytecode.executable import KernelSlot
 from reference_vm.bytecode.kernel import Kernel
-from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import structural
 from reference_vm.ir.nodes import Function
-from reference_vm.targets.catalog import TARGETS, target_for
+from reference_vm.targets.catalog import check_executor, target_for
 from reference_vm.targets.target import Target
 
 Key: TypeAlias = tuple[str, str, str]
@@ -50,9 +49,3 @@ def _kernel(target: Target, kind: str, primitive: Function) -> Kernel:
         if len(_made) > _KEPT:
             del _made[next(iter(_made))]
     return found
-
-
-def check_executor(executor: str | None) -> None:
-    """Raise `CompileError` unless there is a target of this name, or none is named."""
-    if executor is not None and executor not in TARGETS:
-        raise CompileError(catalog.unknown_executor(executor, tuple(TARGETS)))

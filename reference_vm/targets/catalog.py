@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.targets.numba.target import NUMBA
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
@@ -17,6 +18,12 @@ _TARGETS: Final[tuple[tuple[Target, frozenset[str]], ...]] = (
 """The preferred one of a kind comes first."""
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType({t.name: t for t, _ in _TARGETS})
+
+
+def check_executor(executor: str | None) -> None:
+    """Raise `CompileError` unless there is a target of this name, or none is named."""
+    if executor is not None and executor not in TARGETS:
+        raise CompileError(catalog.unknown_executor(executor, tuple(TARGETS)))
 
 
 def target_for(kind: str, executor: str | None = None) -> Target:
