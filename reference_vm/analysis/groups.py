@@ -11,8 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import final
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.union_find import UnionFind
-from reference_vm.analysis.values import FunctionValues, Operation, Use
+from reference_vm.analysis.values import Operation, Use
 from reference_vm.types import VirtualDevice
 
 

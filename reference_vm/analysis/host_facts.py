@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference_vm.analysis.values import FunctionValues, Operation, Origin, Use
+from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.values import Operation, Origin, Use
 
 
 def host_operations(graph: FunctionValues, free: Collection[int]) -> frozenset[int]:

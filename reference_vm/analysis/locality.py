@@ -13,15 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from reference_vm.analysis.values import (
-    MOVES,
-    FunctionValues,
-    Means,
-    Origin,
-    Read,
-    Use,
-    operand_reads,
-)
+from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.values import MOVES, Means, Origin, Read, Use, operand_reads
 from reference_vm.ir.nodes import Alias, Binding, Block, Call, If, MakeTuple, Project, Var
 from reference_vm.types import TensorType, VirtualDevice, leaves
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.locality import (
     Demand,
     First,
@@ -12,7 +13,7 @@ from reference_vm.analysis.locality import (
     device_of_read,
     devices_of,
 )
-from reference_vm.analysis.values import MOVES, FunctionValues, Means, operand_reads
+from reference_vm.analysis.values import MOVES, Means, operand_reads
 from reference_vm.ir.nodes import (
     Alias,
     Binding,

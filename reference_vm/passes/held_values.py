@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.locality import First
-from reference_vm.analysis.values import FunctionValues, Means, Value
+from reference_vm.analysis.values import Means, Value
 from reference_vm.ir.nodes import Binding, Call, MakeTuple, Project, Var
 from reference_vm.types import Attrs, TensorType, TupleType, Type, VirtualDevice
 

@@ -29,8 +29,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, final
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.locality import Demand, WantFinder, device_of_read, devices_of
-from reference_vm.analysis.values import FunctionValues, Value
+from reference_vm.analysis.values import Value
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir.nodes import Binding, Function, Module
 from reference_vm.passes import roles

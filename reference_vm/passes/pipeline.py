@@ -1,8 +1,8 @@
 """Run passes one after the other, and hold each to its contract.
 
 A module must have the properties that a pass requires. With ``check``, each pass is also held to
-its word: that it establishes what it says, keeps what held, makes a well-formed module, and leaves its input
-as it was.
+its word: that it establishes what it says, keeps what held, makes a well-formed module, and leaves
+its input as it was.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.groups import Group, groups
 from reference_vm.analysis.host_facts import host_operations
 from reference_vm.analysis.sizes import nominal_bytes
-from reference_vm.analysis.values import FunctionValues, Means, Operation, Origin, Use, Value
+from reference_vm.analysis.values import Means, Operation, Origin, Use, Value
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Bound
 from reference_vm.passes.contested_groups import Contest, Net, settle

@@ -30,7 +30,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
-from reference_vm.analysis.values import MOVES, FunctionValues, Means, is_view
+from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.values import MOVES, Means, is_view
 from reference_vm.diagnostics import CompileError, Diagnostic
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Alias, Binding, Call, Constant, Function, Module, Var, Weight

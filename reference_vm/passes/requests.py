@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.host_facts import host_operations
-from reference_vm.analysis.values import FunctionValues
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Binding, Function, Module, Var
