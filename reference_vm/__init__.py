@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from reference_vm.compiler import Program, compile  # noqa: A004 - rv.compile is the name
     from reference_vm.diagnostics import CompileError, Diagnostic, ExecutionError
-    from reference_vm.exchange import from_onnx, to_onnx
+    from reference_vm.exchange import from_onnx
     from reference_vm.ir.nodes import Module
     from reference_vm.runtime.trace import Record, Trace
     from reference_vm.session import Session
@@ -39,7 +39,6 @@ _HOME: Final = {
     "from_onnx": "reference_vm.exchange",
     "parse": "reference_vm.text",
     "print_module": "reference_vm.text",
-    "to_onnx": "reference_vm.exchange",
 }
 
 __all__ = [
@@ -55,7 +54,6 @@ __all__ = [
     "from_onnx",
     "parse",
     "print_module",
-    "to_onnx",
 ]
 
 

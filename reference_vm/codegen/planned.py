@@ -32,7 +32,6 @@ def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
         case _:
             killed = tuple(emitter.registers.of(a) for a in call.args if isinstance(a, Var))
             emitter.code.append(bc.Kill(killed))
-            emitter.code.append(bc.MakeTuple(emitter.registers.of(binding.var), ()))
 
 
 def _invoke(emitter: Emitter, binding: Binding, call: Call) -> None:

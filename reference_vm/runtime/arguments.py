@@ -26,11 +26,13 @@ from reference_vm.types.arrays import from_numpy, to_numpy
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DeviceArray:
     """An array that a caller put on a device of a session, to hand it over there."""
 
     tensor: Tensor
+    donated: bool = False
+    """Whether it was handed to a parameter marked ``donate``, and so is the caller's no more."""
 
     @property
     def device(self) -> str:
@@ -71,6 +73,8 @@ def _check(parameter: Parameter, type_: Type, arg: Any, path: str) -> Any:
         return _check_dims(parameter, type_, arg)
     assert isinstance(type_, TensorType), type_
     array = arg if isinstance(arg, DeviceArray) else _as_array(parameter, type_, arg)
+    if isinstance(array, DeviceArray) and array.donated:
+        raise BindError(parameter, "use-after-donation", "it was donated to an earlier run")
     _check_tensor(parameter, type_, array)
     return array
 
@@ -139,6 +143,7 @@ class _Placer:
             return value
         home = self._home(type_)
         if isinstance(value, DeviceArray):
+            self._take(value)
             return self._from_device(value.tensor, home)
         if home is self.image.host:
             return self.image.host.wrap(value)
@@ -150,6 +155,12 @@ class _Placer:
             if device.name == name:
                 return device
         raise AssertionError(f"{name} is not in the executable's table")
+
+    def _take(self, array: DeviceArray) -> None:
+        """Let the run own an array that is donated."""
+        if self.parameter.donated:
+            array.donated = True
+            self.run.live[array.tensor.buffer.id] = array.tensor.buffer
 
     def _from_device(self, tensor: Tensor, home: DeviceApi) -> Tensor:
         if tensor.buffer.device is home:

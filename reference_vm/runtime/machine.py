@@ -53,7 +53,7 @@ def run_function(
         parameter = error.parameter
         raise ExecutionError(
             catalog.bad_argument(error.code, error.message, code.name, parameter.span)
-        ) from error
+        ) from None
     except FAILURES as error:
         raise located(error, _instruction(run)) from error
     finally:

@@ -106,8 +106,7 @@ def test_a_planned_module_allocates_and_kills_as_the_plan_says() -> None:
         "     2  r3 = alloc 4*n bytes on sim:0\n"
         "     3  r4: f32[n] in r3+0 = launch k2(r2) on sim:0\n"
         "     4  kill r1\n"
-        "     5  r5 = ()\n"
-        "     6  return r4\n"
+        "     5  return r4\n"
     )
 
 

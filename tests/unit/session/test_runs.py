@@ -202,6 +202,17 @@ def test_an_argument_on_another_device_is_brought_home() -> None:
     assert copy.cause.kind == "argument"
 
 
+def test_a_donated_array_is_the_callers_no_more() -> None:
+    session = loaded(
+        "(%a: f32[4] @accel donate) -> f32[4] @accel { %b = exp(%a) @accel return %b }"
+    )
+    handed = session.put(X, "sim:0")
+    np.testing.assert_allclose(session.run("main", handed), np.exp(X))
+    assert in_use(session)["sim:0"] == 0
+    with pytest.raises(rv.ExecutionError, match="it was donated to an earlier run"):
+        session.run("main", handed)
+
+
 def test_what_a_run_computed_can_be_kept() -> None:
     session = loaded(
         "(%a: f32[4]) -> f32[4] @host { %b = exp(%a) @accel %c = negative(%b) @host return %c }"
