@@ -131,4 +131,4 @@ def het_benchmark(request: pytest.FixtureRequest, _het_session: KitSession) -> P
         pytest.fail(message, pytrace=False)
     from hettest.bench.paired import PairedBenchmark
 
-    return PairedBenchmark(_het_session.het, request.getfixturevalue("benchmark"))
+    return PairedBenchmark(_het_session.het, lambda: request.getfixturevalue("benchmark"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -100,8 +101,8 @@ def register(parser: pytest.Parser) -> None:
         parser.addini(name, text)
 
 
-def register_devices(parser: pytest.Parser, args: Sequence[str]) -> bool:
-    """Add ``--devices``, if it is used or help is asked for; return whether it is ours.
+def register_devices(parser: pytest.Parser, args: Sequence[str]) -> None:
+    """Add ``--devices``, if it is used or help is asked for.
 
     To be called when everyone else has registered their options. An option of that name that is
     somebody else's stays as it is. Where it is not used it is not registered either, so that a
@@ -109,17 +110,14 @@ def register_devices(parser: pytest.Parser, args: Sequence[str]) -> bool:
     """
     used = any(arg == "--devices" or arg.startswith("--devices=") for arg in args)
     if not used and not {"-h", "--help"} & set(args):
-        return True
-    try:
+        return
+    with suppress(argparse.ArgumentError, ValueError):
         parser.getgroup("hettest").addoption(
             "--devices",
             dest="het_devices",
             metavar="DEVICES",
             help="the same as --het-devices",
         )
-    except (argparse.ArgumentError, ValueError):
-        return False
-    return True
 
 
 def read(config: pytest.Config) -> HetOptions:

@@ -53,7 +53,13 @@ _MARKERS = (
     "needs(word, ...): hettest: unsupported by backends that do not claim these capability words",
     "cpu_only: hettest: run only on devices of kind cpu",
 )
-_NOT_OURS = pytest.StashKey[bool]()
+_FINISHED = (
+    pytest.ExitCode.OK,
+    pytest.ExitCode.TESTS_FAILED,
+    pytest.ExitCode.INTERRUPTED,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+)
+"""Not wrong usage and not an internal error: those have their own exit codes and no outcomes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,11 +68,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(
-    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+    parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
     """Register ``--devices`` when every conftest has had its chance to define it."""
     result = yield
-    early_config.stash[_NOT_OURS] = not options.register_devices(parser, args)
+    options.register_devices(parser, args)
     return result
 
 
@@ -195,12 +201,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output["hettest"] = kit.to_worker_output()
         return
-    if session.config.option.collectonly or not (kit.ledger.selected or kit.options.reports):
+    own = int(session.exitstatus)
+    if session.config.option.collectonly or own not in _FINISHED:
+        return
+    if not kit.ledger.selected and not kit.options.reports:
         return
     kit.close()
-    own = int(session.exitstatus)
-    if own in (0, 2, 5):
-        session.exitstatus = kit.ledger.exit_code(own)
+    session.exitstatus = kit.ledger.exit_code(own)
     if kit.options.reports:
         from hettest.report import write
 

@@ -114,9 +114,10 @@ class _Checker:
         if case.refused:
             return
         yield from self._names(module)
-        for run in case.runs:
-            yield from self._run(run, module)
-        yield from self._numbers(module)
+        wrong = [problem for run in case.runs for problem in self._run(run, module)]
+        yield from wrong
+        if not wrong:
+            yield from self._numbers(module)
 
     def _malformed(self, error: DiagnosticError) -> Iterator[Problem]:
         found = error.diagnostics[0]

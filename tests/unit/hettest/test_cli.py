@@ -1,0 +1,124 @@
+"""The commands end with 0, 1, 2 or 6, and speak JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hettest.cli import main as command
+from tests.unit.hettest.case.written import text, write
+
+FAKE = "--backend=tests.unit.hettest.fake_backend"
+SOUND = text(head='requires = ["distinct-devices"]', tail="[expect.moved]\nexact = 3\n")
+
+
+def hettest(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
+    monkeypatch.setattr("sys.argv", ["hettest", *args])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_case_check_counts_files_and_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+
+    assert hettest(monkeypatch, "case", "check", str(tmp_path)) == 0
+    assert capsys.readouterr().out == "case files: 1, problems: 0\n"
+
+    write(tmp_path, SOUND.replace("exact = 3", "exact = 5"), "area/wrong.toml")
+    assert hettest(monkeypatch, "case", "check", str(tmp_path), "--json") == 1
+    (problem,) = json.loads(capsys.readouterr().out)
+    assert problem["where"] == "expect.moved"
+    assert problem["line"] == SOUND.splitlines().index("[expect.moved]") + 1
+
+
+def test_run_passes_fails_and_is_incomplete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+    cases = f"--cases={tmp_path}"
+
+    assert hettest(monkeypatch, "run", cases, f"{FAKE}:Backend") == 0
+    assert "1 items: 1 passed" in capsys.readouterr().out
+    assert hettest(monkeypatch, "run", cases, f"{FAKE}:copy_twice") == 1
+    assert "run it again: hettest run" in capsys.readouterr().out
+    cuda = "--devices=cpu,cuda"
+    assert hettest(monkeypatch, "run", cases, f"{FAKE}:Backend", cuda) == 6
+    assert "no driver" in capsys.readouterr().out
+    assert hettest(monkeypatch, "run", cases, f"{FAKE}:Backend", cuda, "--policy=skip") == 0
+    assert hettest(monkeypatch, "run", cases, f"{FAKE}:Backend", cuda, "--policy=fail") == 1
+
+
+def test_a_report_can_be_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+    report = tmp_path / "report.json"
+    args = ("run", f"--cases={tmp_path}", f"{FAKE}:drop_copy", f"--report={report}")
+
+    assert hettest(monkeypatch, *args) == 1
+    capsys.readouterr()
+
+    assert hettest(monkeypatch, "report", str(report), f"--junit={tmp_path / 'r.xml'}") == 1
+    assert "1 failed" in capsys.readouterr().out
+    assert (tmp_path / "r.xml").is_file()
+
+
+def test_list_names_the_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+
+    assert hettest(monkeypatch, "list", f"--cases={tmp_path}") == 0
+    listed = capsys.readouterr().out
+    assert listed == "area/name[plain,host=cpu:0,accel=sim:0,policy=copy]\n"
+
+    assert hettest(monkeypatch, "list", f"--cases={tmp_path}", "--json") == 0
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+    assert (item["level"], item["devices"]) == (3, ["cpu:0", "sim:0"])
+
+
+def test_doctor_names_backends_and_reasons(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hettest(monkeypatch, "doctor", "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert {"onnxruntime", "reference_vm"} <= {backend["name"] for backend in found["backends"]}
+    for backend in found["backends"]:
+        assert all(d["available"] or d["reason"] for d in backend["devices"])
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "--devices=sim"),
+        ("run", "no/such/case"),
+        ("run", "--backend=nobody", "ops/abs"),
+        ("run", "--policy=never"),
+        ("run", "--report=x.pdf"),
+        ("list", "--level=9"),
+        ("report", "no-such-file.json"),
+        ("case", "check", "no-such-folder"),
+        ("nonsense",),
+    ],
+)
+def test_wrong_usage_ends_with_two(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], args: tuple[str, ...]
+) -> None:
+    assert hettest(monkeypatch, *args) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_malformed_case_ends_with_one_and_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, SOUND.replace("level   = 3", "level   = 8"))
+
+    assert hettest(monkeypatch, "run", f"--cases={tmp_path}", f"{FAKE}:Backend") == 1
+    assert f"{path}:3: level: 8 is greater than" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""``het.check`` runs a program of one's own CPU-only and placed, and raises what does not hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hettest.errors import UsageError
+from hettest.runner.het import Het, HetFailure
+from tests.unit.hettest import fake_backend
+from tests.unit.hettest.case.written import PROGRAM
+from tests.unit.hettest.fake_backend import Backend
+
+A = np.arange(4, dtype=np.float32)
+B = np.full(4, 3, np.float32)
+PAIR = ("cpu:0", "sim:0")
+
+
+def test_a_report_shows_results_transfers_and_placement() -> None:
+    report = Het(Backend()).check(PROGRAM, (A, B), on=PAIR)
+
+    assert isinstance(report.results, np.ndarray)
+    np.testing.assert_array_equal(report.results, (A + B) - A * B)
+    assert (report.copies, report.moved) == (3, 3)
+    assert (report.copied_bytes, report.moved_bytes) == (48, 48)
+    assert report.placement["main/%t"] == ("sim:0",)
+    assert "values proven" in str(report)
+
+
+@pytest.mark.parametrize(
+    "on", [PAIR, "cpu,sim", "host=cpu,accel=sim:0", {"host": "cpu", "accel": "sim:0"}]
+)
+def test_devices_are_given_in_order_or_by_role(on: object) -> None:
+    report = Het(Backend()).check(PROGRAM, (A, B), on=on)  # type: ignore[arg-type]
+
+    assert report.placement["main/%t"] == ("sim:0",)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (fake_backend.wrong_value, "values failed"),
+        (fake_backend.wrong_device, "main/%t: found on cpu:0, expected on sim:0"),
+        (fake_backend.copy_twice, "copies failed: found 4, expected exactly 3"),
+        (fake_backend.drop_copy, "a missing copy, or a false report"),
+    ],
+)
+def test_a_fault_raises_what_was_found_and_what_was_executed(make: object, message: str) -> None:
+    assert callable(make)
+
+    with pytest.raises(HetFailure) as caught:
+        Het(make()).check(PROGRAM, (A, B), on=PAIR)
+
+    assert message in str(caught.value)
+    assert "subtract -> main/%d on cpu:0" in str(caught.value)
+
+
+def test_a_malformed_program_is_told_with_its_line() -> None:
+    with pytest.raises(HetFailure, match=r"program:6:8") as caught:
+        Het(Backend()).check(PROGRAM.replace("%d = ", "%d "), (A, B), on=PAIR)
+
+    assert "error[syntax-error]" in str(caught.value)
+
+
+def test_an_expected_result_is_compared() -> None:
+    with pytest.raises(HetFailure, match="expected"):
+        Het(Backend()).check(PROGRAM, (A, B), on=PAIR, expected=A)
+
+
+def test_an_unknown_entry_and_too_few_devices_are_usage_errors() -> None:
+    with pytest.raises(UsageError, match="no function @other; it has @main"):
+        Het(Backend()).check(PROGRAM, (A, B), on=PAIR, entry="other")
+    with pytest.raises(UsageError, match="found 1 devices for the roles @host, @accel"):
+        Het(Backend()).check(PROGRAM, (A, B), on="cpu")
+
+
+def test_arguments_of_the_caller_are_not_handed_over() -> None:
+    before = A.copy()
+
+    Het(Backend()).check(PROGRAM, (A, B), on=PAIR)
+
+    np.testing.assert_array_equal(A, before)
