@@ -266,6 +266,10 @@ def unkept_claims(observation: Observation, claims: frozenset[str]) -> Iterator[
         elif given and not claimed:
             detail = f"the observation has {name}, but the backend does not claim {word}"
             yield Clause("backend", Status.FAILED, detail)
+    sized = all(copy.bytes is not None for copy in observation.copies or ())
+    if not sized and not missing(["observe:bytes"], claims):
+        detail = "the backend claims observe:bytes but shows a transfer without its bytes"
+        yield Clause("backend", Status.FAILED, detail)
 
 
 def _reads_text(claims: frozenset[str]) -> bool:

@@ -1,0 +1,88 @@
+"""Mutants that compile by other rules, or take what they should refuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, final
+
+from hettest.backend.protocol import Options, Rejected
+from hettest.language import Module
+from reference_vm import compiler
+from reference_vm.ir import verify
+from reference_vm.ops.catalog import OPS
+from reference_vm.passes.catalog import default_pipeline
+from reference_vm.passes.context import PassContext, Property
+from reference_vm.passes.fold_constants import FoldConstants
+from tests.mutants.mutant import Mutant, Replacement, kill
+
+REFUSED: Final = "diagnostics/two_readers_under_error[refused,host=cpu:0,accel=sim:0,policy=error]"
+
+
+@final
+@dataclass(frozen=True)
+class _FoldTruncating:
+    """Fold floored division as truncated division."""
+
+    name: ClassVar[str] = FoldConstants.name
+    requires: ClassVar[frozenset[Property]] = FoldConstants.requires
+    establishes: ClassVar[frozenset[Property]] = FoldConstants.establishes
+
+    def run(self, module: Module, ctx: PassContext) -> Module:
+        truncating = replace(OPS["floor_divide"], compute=OPS["trunc_divide"].compute)
+        ops = {**OPS, "floor_divide": truncating}
+        return FoldConstants().run(module, replace(ctx, ops=ops))
+
+
+def _pipeline(*args: Any, **options: Any) -> Any:
+    passes = default_pipeline(*args, **options)
+    return tuple(_FoldTruncating() if p.name == FoldConstants.name else p for p in passes)
+
+
+def _never_an_error(options: Options) -> Options:
+    return replace(options, policy="copy")
+
+
+def _a_line_later(rejected: Rejected) -> Rejected:
+    line = None if rejected.line is None else rejected.line + 1
+    return Rejected(rejected.stage, rejected.code, line, str(rejected))
+
+
+def _without_a_name(rejected: Rejected) -> Rejected:
+    return Rejected(rejected.stage, "error", rejected.line, str(rejected))
+
+
+MUTANTS: Final = (
+    Mutant(
+        name="folds-by-another-rule",
+        breaks="divides constants with truncation, and floors at run time",
+        kills=(kill("constants/integer_arithmetic[zeros,default=cpu:0]", "values"),),
+        loading=(Replacement(compiler, "default_pipeline", _pipeline),),
+    ),
+    Mutant(
+        name="accepts-a-donated-read",
+        breaks="does not verify programs",
+        kills=(
+            kill("diagnostics/donated_and_read[refused,default=cpu:0]", "diagnostics"),
+            kill("diagnostics/impure_dataflow[refused,default=cpu:0]", "diagnostics"),
+        ),
+        loading=(Replacement(verify, "verify", lambda module: None),),
+    ),
+    Mutant(
+        name="ignores-policy-error",
+        breaks="copies what policy error refuses to",
+        kills=(kill(REFUSED, "diagnostics"),),
+        options=_never_an_error,
+    ),
+    Mutant(
+        name="reports-the-next-line",
+        breaks="places every diagnostic one line too low",
+        kills=(kill("diagnostics/shape_mismatch[refused,default=cpu:0]", "diagnostics"),),
+        refusal=_a_line_later,
+    ),
+    Mutant(
+        name="reports-no-code",
+        breaks="calls every diagnostic an error and nothing more",
+        kills=(kill("diagnostics/shape_mismatch[refused,default=cpu:0]", "diagnostics"),),
+        refusal=_without_a_name,
+    ),
+)

@@ -1,0 +1,48 @@
+"""The page of mutants: ``python -m tests.mutants.page`` writes it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.mutants.catalog import FAMILIES
+from tests.mutants.mutant import Mutant
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "mutants.md"
+
+_HEAD: Final = """\
+# Mutants
+
+The reference, broken on purpose in {mutants} ways. For each mutant stand the corpus items that must
+fail on it, and the clauses of the item that fail; every other clause of the item is proven. So a
+mutant that only runs in the wrong place dies by `placement` or by what was copied, while its values
+are shown to be right. The unbroken reference passes every item listed.
+
+`tests/mutants/test_kills.py` holds all of it. `tests/mutants/test_checks_have_power.py` takes each
+check away in turn and sees some mutant live. `python -m tests.mutants.page` writes this page.
+"""
+
+
+def rendered() -> str:
+    """Return the text of the page."""
+    count = sum(len(mutants) for mutants in FAMILIES.values())
+    parts = [_HEAD.format(mutants=count)]
+    parts += ("\n".join(_family(name, mutants)) for name, mutants in FAMILIES.items())
+    return "\n".join(parts)
+
+
+def _family(name: str, mutants: tuple[Mutant, ...]) -> Iterator[str]:
+    yield f"## {name}\n"
+    yield "| mutant | what it does | item | fails |"
+    yield "|---|---|---|---|"
+    for mutant in mutants:
+        first = f"`{mutant.name}` | {mutant.breaks}"
+        for kill in mutant.kills:
+            yield f"| {first} | `{kill.item}` | {', '.join(sorted(kill.by))} |"
+            first = "|"
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered(), encoding="utf-8")

@@ -1,0 +1,107 @@
+"""Mutants that run work where it was not wanted; every value is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from hettest.backend.protocol import Options
+from hettest.language import Module, nodes
+from tests.mutants.mutant import Mutant, kill
+from tests.mutants.programs import calls, rewriting
+from tests.mutants.transfers import DIAMOND, SHARED
+
+_MOVES: Final = frozenset({"device_copy", "to_vdevice", "hint_on_device", "match_cast"})
+HINT: Final = "placement/hint_saves_copies[plain,host=cpu:0,accel=sim:0,policy=copy]"
+REPLICATED: Final = "placement/shared_input[plain,host=cpu:0,accel=sim:0,policy=replicate]"
+CROSSED: Final = "placement/outputs_crossed[plain,host=cpu:0,accel=sim:0,policy=copy]"
+
+
+def _to_host(module: Module) -> Module:
+    """Let the first operator that was requested elsewhere run on the host."""
+    host = next((v for v in module.vdevices if v.role == "host"), None)
+    moved: list[nodes.Binding] = []
+
+    def change(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+        call = isinstance(binding.value, nodes.Call) and binding.value.op not in _MOVES
+        if call and host and not moved and binding.request not in (None, host):
+            moved.append(binding)
+            return (replace(binding, request=host),)
+        return (binding,)
+
+    return rewriting(change)(module)
+
+
+def _without_hint(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+    value = binding.value
+    if calls(binding, "hint_on_device") and isinstance(value, nodes.Call):
+        (source,) = value.args
+        assert isinstance(source, nodes.Var)
+        return (replace(binding, value=nodes.Alias(source), request=None),)
+    return (binding,)
+
+
+def _request_ignored(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+    value = binding.value
+    if isinstance(value, nodes.Call) and value.op not in _MOVES:
+        return (replace(binding, request=None),)
+    return (binding,)
+
+
+def all_on_host(device_map: Mapping[str, str]) -> Mapping[str, str]:
+    return dict.fromkeys(device_map, "cpu:0")
+
+
+def _exchanged(device_map: Mapping[str, str]) -> Mapping[str, str]:
+    return dict(zip(device_map, reversed(tuple(device_map.values())), strict=True))
+
+
+def _copying(options: Options) -> Options:
+    return replace(options, policy="copy")
+
+
+MUTANTS: Final = (
+    Mutant(
+        name="wrong-device",
+        breaks="runs one requested operator on the host",
+        kills=(
+            kill(SHARED, "placement", "copies", "moved"),
+            kill(DIAMOND, "placement", "copies", "moved"),
+        ),
+        module=_to_host,
+    ),
+    Mutant(
+        name="falls-back-to-host",
+        breaks="runs everything on the host, without a word",
+        kills=(
+            kill(SHARED, "placement", "copies", "moved"),
+            kill(DIAMOND, "placement", "copies", "moved"),
+        ),
+        device_map=all_on_host,
+    ),
+    Mutant(
+        name="exchanges-roles",
+        breaks="binds the roles to each other's devices",
+        kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement", "moved")),
+        device_map=_exchanged,
+    ),
+    Mutant(
+        name="ignores-requests",
+        breaks="plans as if no operator were requested anywhere",
+        kills=(kill(DIAMOND, "placement", "copies", "moved"),),
+        module=rewriting(_request_ignored),
+    ),
+    Mutant(
+        name="ignores-hints",
+        breaks="plans as if no value were hinted anywhere",
+        kills=(kill(HINT, "copies", "moved"),),
+        module=rewriting(_without_hint),
+    ),
+    Mutant(
+        name="ignores-replicate",
+        breaks="copies arguments that policy replicate sends to each reader",
+        kills=(kill(REPLICATED, "copies"),),
+        options=_copying,
+    ),
+)

@@ -1,0 +1,32 @@
+"""No check is idle: without it, a mutant that nothing else sees would live."""
+
+from __future__ import annotations
+
+import pytest
+
+from hettest.expect.catalog import CHECKS, Check
+from hettest.outcome import Outcome
+from hettest.runner import run
+from tests.mutants.catalog import MUTANTS
+from tests.mutants.mutant import Mutant
+from tests.mutants.running import ended
+
+
+def _clause(check: Check) -> str:
+    """Return the name of a check's clause, which is that of its module."""
+    return check.__module__.rpartition(".")[2]
+
+
+def _lives(mutant: Mutant) -> bool:
+    backend = mutant.backend()
+    return all(ended(backend, kill.item).outcome is Outcome.PASSED for kill in mutant.kills)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=_clause)
+def test_without_the_check_a_mutant_lives(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = frozenset({_clause(check)})
+    only_seen_here = [m for m in MUTANTS if all(kill.by == alone for kill in m.kills)]
+    monkeypatch.setattr(run, "CHECKS", tuple(c for c in CHECKS if c is not check))
+    living = [m.name for m in only_seen_here if _lives(m)]
+    assert living == [m.name for m in only_seen_here]
+    assert living, f"no mutant is seen by {_clause(check)} alone"
