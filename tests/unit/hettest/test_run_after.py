@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program, Rejected
