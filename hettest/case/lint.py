@@ -73,18 +73,18 @@ def _id_problems(case: Case) -> Iterator[Problem]:
 
 def _summary_problems(case: Case) -> Iterator[Problem]:
     summary = case.summary
-    wrong = None
-    if re.search(r"\b(should|must|shall|will)\b", summary):
-        word = re.search(r"\b(should|must|shall|will)\b", summary)
-        wrong = f"says '{word[0] if word else ''}'; state what holds, in the present tense"
+    first, wish = summary.split()[0], re.search(r"\b(should|shall|will)\b", summary)
+    if wish is not None:
+        wrong = f"says '{wish[0]}'; state what holds, in the present tense"
     elif summary.endswith("."):
         wrong = "ends in a full stop; it is a phrase"
-    elif summary[0].isupper() and not summary.split()[0].isupper():
+    elif first.istitle():
         wrong = "begins with a capital; it is a phrase"
     elif re.search(r"#\d+|\bissue\b", summary):
         wrong = "names an issue; that belongs in origin"
-    if wrong is not None:
-        yield Problem(str(case.path), None, "summary", wrong)
+    else:
+        return
+    yield Problem(str(case.path), None, "summary", wrong)
 
 
 def _word_problems(case: Case) -> Iterator[Problem]:

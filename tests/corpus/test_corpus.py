@@ -1,0 +1,81 @@
+"""The corpus keeps its promises, and the reference passes all of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hettest.backend.discovery import load
+from hettest.case.lint import problems_in
+from hettest.case.model import Case
+from hettest.corpus import case_files, cases, corpus_root, expected_items, select
+from hettest.outcome import Outcome
+from hettest.report.json_report import SCHEMA as REPORT_SCHEMA
+from hettest.runner import run_item
+from hettest.runner.run import Environment
+
+MOST_ITEMS = 12
+UNSUPPORTED = frozenset({"construct:adt", "construct:closure", "construct:match"})
+"""What the reference does not lower yet; every unsupported item names one of these."""
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[Case, ...]:
+    return cases(corpus_root())
+
+
+def test_every_file_keeps_its_promises() -> None:
+    root = corpus_root()
+
+    assert [str(problem) for problem in problems_in(case_files(root), root)] == []
+
+
+@pytest.mark.parametrize("devices", [("cpu:0", "sim:0"), ("cpu:0", "sim:0", "sim:1")])
+def test_the_reference_passes(corpus: tuple[Case, ...], devices: tuple[str, ...]) -> None:
+    environment = Environment(load("reference_vm"), "reference_vm", devices, {})
+
+    records = [run_item(item, environment) for item in select(corpus, devices).items]
+
+    wrong = [r for r in records if r.outcome not in (Outcome.PASSED, Outcome.UNSUPPORTED)]
+    assert not wrong, "\n\n".join(record.text or record.reason for record in wrong[:5])
+    for record in records:
+        if record.outcome is Outcome.UNSUPPORTED:
+            named = set(record.reason.removeprefix("not claimed: ").split(", "))
+            assert named & UNSUPPORTED, f"{record.id}: {record.reason}"
+
+
+def test_the_committed_list_of_items_is_up_to_date(corpus: tuple[Case, ...]) -> None:
+    devices = ("cpu:0", "sim:0")
+    expected = expected_items(corpus_root(), devices)
+    assert expected is not None, "hettest list --devices=cpu,sim > cases/expected-cpu-sim.txt"
+
+    found = [item.id for item in select(corpus, devices).items]
+
+    assert list(expected[1]) == found, "rerun hettest list --devices=cpu,sim > " + str(expected[0])
+
+
+def test_there_are_many_items_and_few_of_each_file(corpus: tuple[Case, ...]) -> None:
+    items = select(corpus, ("cpu:0", "sim:0")).items
+    of_file = Counter(item.case.id for item in items)
+
+    assert len(items) >= 300
+    assert len(of_file) >= 120
+    assert max(of_file.values()) <= MOST_ITEMS
+
+
+def test_ids_are_unique(corpus: tuple[Case, ...]) -> None:
+    items = select(corpus, ("cpu:0", "sim:0", "sim:1")).items
+
+    assert len({item.id for item in items}) == len(items)
+
+
+def test_the_published_schemas_are_schemas() -> None:
+    from jsonschema import Draft202012Validator
+
+    from hettest.case.schema import SCHEMA
+
+    for path in (SCHEMA, REPORT_SCHEMA):
+        Draft202012Validator.check_schema(json.loads(Path(path).read_text(encoding="utf-8")))
