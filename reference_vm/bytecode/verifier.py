@@ -90,20 +90,32 @@ def _outside(what: str, index: int, size: int) -> Iterator[str]:
 
 @dataclass
 class _Registers:
-    """Which registers certainly hold something, before each instruction."""
+    """Walks a function once, knowing which registers certainly hold something."""
 
     function: FunctionCode
-    full: dict[int, frozenset[Register]] = field(default_factory=dict)
+    waiting: dict[int, set[Register]] = field(default_factory=dict)
+    """What holds something on all the jumps so far to an instruction further on."""
+
+    full: set[Register] | None = None
+    """What holds something here; ``None`` where no path leads."""
 
     def problems(self) -> Iterator[str]:
-        self.full[0] = frozenset(range(len(self.function.params)))
+        self.full = set(range(len(self.function.params)))
         for at, instruction in enumerate(self.function.instructions):
-            if at not in self.full:
-                continue  # no path leads here
-            yield from self._check(at, instruction)
-            yield from self._flow(at, instruction)
+            self._arrive(at)
+            if self.full is not None:
+                yield from self._check(at, instruction, self.full)
+                self.full.update(writes(instruction))
+                yield from self._leave(at, instruction, self.full)
+        if self.full is not None:
+            yield f"{len(self.function.instructions) - 1}: a path does not end in a return"
 
-    def _check(self, at: int, instruction: Instruction) -> Iterator[str]:
+    def _arrive(self, at: int) -> None:
+        jumped = self.waiting.pop(at, None)
+        if jumped is not None:
+            self.full = jumped if self.full is None else self.full & jumped
+
+    def _check(self, at: int, instruction: Instruction, full: set[Register]) -> Iterator[str]:
         touched = [*reads(instruction), *writes(instruction)]
         if isinstance(instruction, Kill):
             touched.extend(instruction.registers)
@@ -111,24 +123,22 @@ class _Registers:
             if not 0 <= register < self.function.registers:
                 yield f"{at}: there is no register {register}"
         for register in reads(instruction):
-            if register not in self.full[at]:
+            if register not in full:
                 yield f"{at}: register {register} is read, but may be empty"
 
-    def _flow(self, at: int, instruction: Instruction) -> Iterator[str]:
-        after = self.full[at] | frozenset(writes(instruction))
+    def _leave(self, at: int, instruction: Instruction, full: set[Register]) -> Iterator[str]:
         if isinstance(instruction, Return):
-            return
-        following = []
-        if not isinstance(instruction, Jump):
-            following.append(at + 1)
-        if isinstance(instruction, Jump):
-            following.append(instruction.to)
-        if isinstance(instruction, Branch):
-            following.append(instruction.orelse)
-        for to in following:
-            if to <= at:
-                yield f"{at}: jumps back to {to}"
-            elif to >= len(self.function.instructions):
-                yield f"{at}: a path does not end in a return"
-            else:
-                self.full[to] = self.full[to] & after if to in self.full else after
+            self.full = None
+        elif isinstance(instruction, Jump):
+            self.full = None
+            yield from self._jump(at, instruction.to, full)
+        elif isinstance(instruction, Branch):
+            yield from self._jump(at, instruction.orelse, set(full))
+
+    def _jump(self, at: int, to: int, full: set[Register]) -> Iterator[str]:
+        if to <= at:
+            yield f"{at}: jumps back to {to}"
+        elif to >= len(self.function.instructions):
+            yield f"{at}: a path does not end in a return"
+        else:
+            self.waiting[to] = self.waiting[to] & full if to in self.waiting else full
