@@ -15,7 +15,8 @@ instructions by `loops.expand`, so that all printers give the same bits.
 ``eq ne lt le gt ge``                          to bool; with NaN only ``ne`` is true
 ``select``                                     ``args[0] ? args[1] : args[2]``
 ``cast``                                       between numbers; the value fits when it is a float
-                                               that becomes an integer; to f16, bf16 and f32 rounds
+                                               that becomes an integer; rounds to f32; f16 and bf16
+                                               come from and become f32 only
 ``bitcast``                                    the same bits as another dtype
 ``call``                                       the function ``detail`` of the C library, on f64
 ``fold``                                       ``args[0]`` over the row, beginning with

@@ -194,15 +194,31 @@ def convert(x: Number, dtype: DType) -> Number:
     if x.dtype in (F16, BF16):
         return widen(x).cast(dtype)
     if dtype in (F16, BF16):
-        return _to_float(x).cast(dtype)
+        wide = _to_float(x, dtype)
+        return (_to_odd(wide) if dtype == F16 and wide.dtype == F64 else wide.cast(F32)).cast(dtype)
     return x.cast(dtype)
 
 
-def _to_float(x: Number) -> Number:
-    """Return ``x`` as a float that holds it exactly, or nearly: 64-bit integers."""
+def _to_odd(x: Number) -> Number:
+    """Return an f64 as the f32 next to it whose last bit is odd, unless there is an equal one.
+
+    Rounding that to f16 gives what rounding once gives.
+    """
+    near = x.cast(F32)
+    back = near.cast(F64)
+    bits = near.bits()
+    away = back.unary("abs").gt(x.unary("abs"))
+    other = away.select(bits - 1, bits + 1).as_float()
+    exact = back.eq(x) | x.is_nan() | (bits & 1).ne(0)
+    return exact.select(near, other)
+
+
+def _to_float(x: Number, dtype: DType) -> Number:
+    """Return ``x`` as a float to be rounded to ``dtype``; of f64, bf16 is rounded by way of f32."""
     if x.dtype.is_float:
         return x
-    return x.cast(F32) if x.dtype.is_bool or x.dtype.bits <= 16 else x.cast(F64)
+    small = x.dtype.is_bool or x.dtype.bits <= 16
+    return x.cast(F32) if small or dtype == BF16 else x.cast(F64)
 
 
 def widen(x: Number) -> Number:

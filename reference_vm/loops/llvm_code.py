@@ -170,8 +170,7 @@ class CodeWriter:
         if target == source:
             return value
         if target == BF16:
-            single = value if source == F32 else self._cast(value, source, F32)
-            return self._to_bf16(single)
+            return self._to_bf16(value)
         converted = f"{_conversion(source, target)} {value_type(source)} {value}"
         return self.step(f"{converted} to {value_type(target)}")
 

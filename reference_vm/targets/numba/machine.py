@@ -60,6 +60,11 @@ class Machine:
         return f"{name} {features} {llvm.llvm_version_info}"
 
     @cached_property
+    def converts_f16(self) -> bool:
+        """Whether the processor converts f16 itself; the functions that would are not linked."""
+        return "x86" not in llvm.get_process_triple() or "+f16c" in self._processor[1]
+
+    @cached_property
     def _emitter(self) -> Any:
         name, features = self._processor
         return self._target.create_target_machine(

@@ -24,6 +24,7 @@ from reference_vm.targets.numba.object_cache import ObjectCache, default_folder
 from reference_vm.targets.numba.workers import Workers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
+from reference_vm.types.dtype import F16
 
 if TYPE_CHECKING:
     from reference_vm.targets.numba.launch import Launch
@@ -101,6 +102,8 @@ class NumbaTarget:
         try:
             nest = lower(function, self._rules)
         except NoLoops:
+            return self.library.compile(function, device_kind)
+        if not self.machine.converts_f16 and any(c.dtype == F16 for c in nest.code):
             return self.library.compile(function, device_kind)
         entry = self.machine.address(print_llvm(nest, "kernel"))
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
