@@ -213,7 +213,7 @@ RULES: Final[ExportTable] = {
     "max": _reduction("ReduceMax", wide=True),
     "min": _reduction("ReduceMin", wide=True),
     "all": _reduction("ReduceMin", through=I32),
-    "any": _reduction("ReduceMax", through=I32),
+    "any": _reduction("ReduceSum", through=I64),
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "cumulative_sum": _cumulative_sum,
