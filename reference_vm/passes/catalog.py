@@ -11,6 +11,7 @@ from reference_vm.passes.context import Pass
 from reference_vm.passes.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from reference_vm.passes.eliminate_dead_code import EliminateDeadCode
 from reference_vm.passes.fold_constants import FoldConstants
+from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.infer_types import InferTypes
 from reference_vm.passes.inline_functions import InlineFunctions
 from reference_vm.passes.insert_copies import InsertCopies
@@ -18,6 +19,7 @@ from reference_vm.passes.legalize import Legalize
 from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
 from reference_vm.passes.place import Place
 from reference_vm.passes.plan_devices import PlanDevices
+from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.split import Split
 
 _ALL: Final[tuple[type[Pass], ...]] = (
@@ -33,6 +35,8 @@ _ALL: Final[tuple[type[Pass], ...]] = (
     PlanDevices,
     InsertCopies,
     Legalize,
+    Fuse,
+    PlanMemory,
 )
 
 PASSES: Final[Mapping[str, type[Pass]]] = MappingProxyType({p.name: p for p in _ALL})

@@ -8,7 +8,17 @@ from typing import Final
 
 from reference_vm.analysis.values import MOVES, Means, operand_reads
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Alias, Binding, Call, Dataflow, Function, If, Invoke, Module
+from reference_vm.ir.nodes import (
+    Alias,
+    Binding,
+    Call,
+    Dataflow,
+    Function,
+    GlobalRef,
+    If,
+    Invoke,
+    Module,
+)
 from reference_vm.ops.definition import Trait
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
@@ -117,8 +127,10 @@ def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
     yield from _computing(module, ctx)
     for function in module.functions:
         for binding in rewrite.walk(function.body):
-            if isinstance(binding.value, Invoke) and not is_primitive(function):
-                yield f"%{binding.var.name} has no storage"
+            value = binding.value
+            if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
+                if is_primitive(module.by_name[value.callee.name]):
+                    yield f"%{binding.var.name} has no storage"
 
 
 Check = Callable[[Module, PassContext], Iterator[str]]

@@ -18,6 +18,7 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.passes import pipeline, pipeline_text
 from reference_vm.passes.catalog import PASSES
 from reference_vm.passes.context import PassContext, Policy
+from reference_vm.targets.numba.target import NUMBA
 from reference_vm.text import parse, print_module
 from reference_vm.types import DeviceMap
 
@@ -45,6 +46,7 @@ def run_pipeline(before: str) -> str:
         DeviceMap.parse(head.get("map", MAP)),
         Policy(head.get("policy", "copy")),
         head.get("default"),
+        targets=dict.fromkeys(("cpu", "sim"), NUMBA.traits),
     )
     passes = pipeline_text.parse(head["run"], PASSES)
     module = parse(before)
