@@ -133,15 +133,15 @@ def from_onnx(model: Any) -> Module:
     return read(model)
 
 
-def to_onnx(module: Module) -> bytes:
-    """Return the module as a serialized ONNX model.
+def to_onnx(module: Module, entry: str | None = None) -> bytes:
+    """Return one function of the module, ``main`` if none is named, as a serialized ONNX model.
 
     Raises:
         DiagnosticError: ONNX cannot express it; the diagnostic says what.
     """
     from reference_vm.exchange import to_onnx as write
 
-    serialized: bytes = write(module).SerializeToString()
+    serialized: bytes = write(module, entry).SerializeToString()
     return serialized
 
 

@@ -54,12 +54,9 @@ class Backend:
             Rejected: The engine refuses the model.
             EngineDied: The engine's process died.
         """
-        model = program.onnx()
-        try:
-            self._engine.load(model)
-        except Refused as refused:
-            raise Rejected("compile", refused.kind, None, str(refused)) from None
-        return Executable(self._engine, model)
+        executable = Executable(self._engine, program)
+        executable.load(options.entry)
+        return executable
 
     def close(self) -> None:
         self._engine.close()
@@ -68,20 +65,35 @@ class Backend:
 @final
 @dataclass(frozen=True)
 class Executable:
-    """One model, loaded in the engine's process."""
+    """One program; each of its functions is a model, loaded in the engine's process."""
 
     engine: Engine
-    model: bytes
+    program: Program
 
-    def run(self, entry: str, args: Sequence[Value], mode: Mode = Mode.DIRECT) -> Observation:
-        """Run the model; its inputs are the tensors of the arguments, in order.
+    def load(self, entry: str) -> bytes:
+        """Return the model of a function, loaded.
 
         Raises:
-            Rejected: The engine ended the run with an error.
+            Rejected: The engine refuses the model.
             EngineDied: The engine's process died.
         """
+        model = self.program.onnx(entry)
         try:
-            outputs = self.engine.run(self.model, _flat(args))
+            self.engine.load(model)
+        except Refused as refused:
+            raise Rejected("compile", refused.kind, None, str(refused)) from None
+        return model
+
+    def run(self, entry: str, args: Sequence[Value], mode: Mode = Mode.DIRECT) -> Observation:
+        """Run a function; its inputs are the tensors of the arguments, in order.
+
+        Raises:
+            Rejected: The engine refuses the model, or ended the run with an error.
+            EngineDied: The engine's process died.
+        """
+        model = self.load(entry)
+        try:
+            outputs = self.engine.run(model, _flat(args))
         except Refused as refused:
             raise Rejected("run", refused.kind, None, str(refused)) from None
         return Observation(results=outputs[0] if len(outputs) == 1 else tuple(outputs))

@@ -65,8 +65,8 @@ class Program(Protocol):
         """The canonical text."""
         ...
 
-    def onnx(self) -> bytes:
-        """The program as a serialized ONNX model.
+    def onnx(self, entry: str | None = None) -> bytes:
+        """One function of the program as a serialized ONNX model; ``main`` if none is named.
 
         Raises:
             Inexpressible: ONNX has no way to say it.
@@ -102,6 +102,9 @@ class Options:
 
     default: str | None = None
     """The device for what nothing places."""
+
+    entry: str = "main"
+    """The function that will be run; for backends that compile one at a time."""
 
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Options of the backend itself."""

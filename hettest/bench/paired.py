@@ -78,7 +78,9 @@ class PairedBenchmark:
             HetFailure: A check does not hold; nothing was timed.
         """
         __tracebackhide__ = True
-        prepared = self.het.prepare(program, on=self._where(on), policy=policy, place=place)
+        prepared = self.het.prepare(
+            program, on=self._where(on), policy=policy, place=place, entry=entry
+        )
         report = self.het.check_prepared(prepared, args, entry=entry)
         given = copied(args)
         alone: list[int] = []

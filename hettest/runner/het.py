@@ -128,6 +128,7 @@ class Het:
         policy: str = "copy",
         default: str | None = None,
         place: str | Sequence[str] = (),
+        entry: str = "main",
     ) -> Prepared:
         """Return ``program`` compiled for ``on`` and for the CPU alone.
 
@@ -137,6 +138,7 @@ class Het:
             policy: What to do with a value wanted on two devices.
             default: The device for what nothing places; otherwise the host.
             place: Patterns of names, for placing imported models: ``layer.1/*=accel``.
+            entry: The function that will be run.
 
         Raises:
             HetFailure: The program was refused.
@@ -146,8 +148,8 @@ class Het:
         binding = _binding(roles, on)
         places = (place,) if isinstance(place, str) else tuple(place)
         extra = {"place": places} if places else {}
-        options = Options(policy, default or self.host, extra)
-        alone = Options(policy="copy", default=self.host)
+        options = Options(policy, default or self.host, entry, extra)
+        alone = Options(default=self.host, entry=entry)
         return Prepared(
             read,
             binding,
@@ -178,7 +180,9 @@ class Het:
             HetFailure: A check does not hold, or the program was refused.
         """
         __tracebackhide__ = True
-        prepared = self.prepare(program, on=on, policy=policy, default=default, place=place)
+        prepared = self.prepare(
+            program, on=on, policy=policy, default=default, place=place, entry=entry
+        )
         return self.check_prepared(prepared, args, entry=entry, expected=expected)
 
     def check_prepared(

@@ -10,9 +10,9 @@ from hettest.backend.protocol import Inexpressible
 from hettest.language import DiagnosticError, Module, parse, print_module, to_onnx
 
 
-def _to_onnx(module: Module) -> bytes:
+def _to_onnx(module: Module, entry: str | None) -> bytes:
     try:
-        return to_onnx(module)
+        return to_onnx(module, entry)
     except DiagnosticError as error:
         raise Inexpressible(error.diagnostics[0].message) from error
 
@@ -35,16 +35,18 @@ class TextProgram:
         return parse(self.text, self.id)
 
     @cached_property
-    def _onnx(self) -> bytes:
-        return _to_onnx(self.module)
+    def _models(self) -> dict[str | None, bytes]:
+        return {}
 
-    def onnx(self) -> bytes:
-        """Return the program as a serialized ONNX model.
+    def onnx(self, entry: str | None = None) -> bytes:
+        """Return one function as a serialized ONNX model, written once.
 
         Raises:
             Inexpressible: ONNX has no way to say it.
         """
-        return self._onnx
+        if entry not in self._models:
+            self._models[entry] = _to_onnx(self.module, entry)
+        return self._models[entry]
 
 
 @final
@@ -61,10 +63,10 @@ class ModuleProgram:
     def text(self) -> str:
         return print_module(self.module)
 
-    def onnx(self) -> bytes:
-        """Return the model that the program came from, or the program as one.
+    def onnx(self, entry: str | None = None) -> bytes:
+        """Return the model that the program came from, or one function as a model.
 
         Raises:
             Inexpressible: ONNX has no way to say it.
         """
-        return self.model if self.model is not None else _to_onnx(self.module)
+        return self.model if self.model is not None else _to_onnx(self.module, entry)

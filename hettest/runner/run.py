@@ -118,13 +118,17 @@ class _Run:
 
     def _inexpressible(self) -> tuple[str, ...]:
         """Return why a backend that reads no text cannot be given the program."""
-        if self.environment.data.module(self.item.case) is None:
-            return ("input:hir (the program is malformed on purpose)",)
+        if self.item.case.refused or self.environment.data.module(self.item.case) is None:
+            return ("input:hir (what is to be refused is the text)",)
         try:
-            self._program().onnx()
+            self._program().onnx(self._entry)
         except Inexpressible as error:
             return (f"input:hir ({error})",)
         return ()
+
+    @property
+    def _entry(self) -> str:
+        return "main" if self.item.run is None else self.item.run.entry
 
     def _program(self) -> TextProgram:
         return self.environment.data.program(self.item.case)
@@ -146,7 +150,7 @@ class _Run:
         yield from self._ran(executable)
 
     def _compile(self) -> tuple[Executable | None, Rejected | None]:
-        options = Options(policy=self.item.policy, default=self.item.default)
+        options = Options(self.item.policy, self.item.default, self._entry)
         try:
             backend = self.environment.backend
             return backend.compile(self._program(), self.item.binding, options), None
@@ -205,7 +209,7 @@ class _Run:
             if set(self.item.devices) == {host}:
                 return None
             if key not in made:
-                options = Options(default=host)
+                options = Options(default=host, entry=entry)
                 executable = self.environment.backend.compile(program, binding, options)
                 made[key] = executable.run(entry, copied(args))
             return made[key]
