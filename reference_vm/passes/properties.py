@@ -127,9 +127,8 @@ def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
     yield from _computing(module, ctx)
     for function in module.functions:
         for binding in rewrite.walk(function.body):
-            value = binding.value
-            if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
-                if is_primitive(module.by_name[value.callee.name]):
+            match binding.value:
+                case Invoke(callee=GlobalRef(name=name)) if is_primitive(module.by_name[name]):
                     yield f"%{binding.var.name} has no storage"
 
 
