@@ -15,6 +15,9 @@ from functools import lru_cache
 OBSERVATIONS = ("observe:placement", "observe:copies", "observe:bytes")
 """Words without which values can still be judged: the item runs, and is unproven."""
 
+PINNED = "semantics:pinned"
+"""Claimed by who shares the meanings that only we have pinned; for others those are advisory."""
+
 
 def covers(claim: str, word: str) -> bool:
     """Whether ``claim``, a word or a pattern, includes ``word``."""

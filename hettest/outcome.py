@@ -35,6 +35,9 @@ class Status(StrEnum):
     UNPROVEN = "unproven"
     """The backend does not show what would prove it."""
 
+    ADVISORY = "advisory"
+    """Differs from what only we have pinned; shown, never counted."""
+
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ CAPABILITIES: Final = frozenset(
         "observe:placement|copies|bytes|memory|intermediates",
         "input:hir",
         "diagnostics:line|codes|data",
+        "semantics:pinned",
     }
 )
 

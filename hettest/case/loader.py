@@ -140,6 +140,7 @@ class _Reader:
             error=run.get("error"),
             entry=run.get("entry", "main"),
             after=run.get("after"),
+            advisory=run.get("advisory"),
             line=line_of(self.lines, path),
         )
 

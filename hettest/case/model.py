@@ -133,6 +133,9 @@ class Run:
     after: str | None = None
     """The run that the same executable makes before, unjudged; ``None``: this one is the first."""
 
+    advisory: str | None = None
+    """Which pin of ours alone the result rests on; binding only for who claims our pins."""
+
     line: int | None = field(default=None, compare=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hettest.outcome import Outcome, Record
+from hettest.outcome import Outcome, Record, Status
 from hettest.report.content import ReportContent
 
 LISTED = (Outcome.FAILED, Outcome.CRASHED, Outcome.NOT_RUN, Outcome.WAIVED, Outcome.UNSUPPORTED)
@@ -23,6 +23,7 @@ def lines(content: ReportContent) -> Iterator[str]:
         found = [r for r in content.records if r.outcome is outcome and r.counted]
         yield from _listed(str(outcome), found)
     yield from _listed("skipped, device missing", skipped)
+    yield from _advisories(content.records)
     for reason, count in content.deselected.items():
         yield f"deselected: {count} {reason}"
     yield from _expected(content)
@@ -40,6 +41,15 @@ def _listed(title: str, records: Sequence[Record]) -> Iterator[str]:
             yield f"  {len(same)} items, {same[0].id} to {same[-1].id}: {reason}"
             continue
         yield from (f"  {record.id}: {reason}" for record in same)
+
+
+def _advisories(records: Sequence[Record]) -> Iterator[str]:
+    """Yield what differs from our pins alone: shown, never counted."""
+    found = [(r, c) for r in records for c in r.clauses if c.status is Status.ADVISORY]
+    if found:
+        yield f"advisory, not counted ({len(found)}):"
+    for record, clause in found:
+        yield f"  {record.id}: {clause.detail.splitlines()[0]}"
 
 
 def _expected(content: ReportContent) -> Iterator[str]:

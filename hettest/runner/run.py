@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from hettest.backend.protocol import (
@@ -20,7 +20,7 @@ from hettest.backend.protocol import (
     Options,
     Rejected,
 )
-from hettest.capability import OBSERVATIONS, missing
+from hettest.capability import OBSERVATIONS, PINNED, missing
 from hettest.case.expansion import Item
 from hettest.case.model import Case, Run
 from hettest.errors import CaseError
@@ -194,8 +194,8 @@ class _Run:
             numbers_hold=item.is_straight,
             handed=handed,
         )
-        for check in CHECKS:
-            yield from check(situation)
+        clauses = [clause for check in CHECKS for clause in check(situation)]
+        yield from _advised(clauses, run.advisory, claims)
 
     def _baseline(
         self, entry: str, run: str, args: Sequence[Value]
@@ -257,6 +257,19 @@ def _run_before(executable: Executable, case: Case, run: Run, module: Module) ->
 def copied(args: Sequence[Value]) -> tuple[Value, ...]:
     """Return fresh arrays, so that an implementation that writes to them changes no one else's."""
     return tuple(copied(arg) if isinstance(arg, tuple) else arg.copy() for arg in args)
+
+
+def _advised(
+    clauses: Sequence[Clause], pin: str | None, claims: frozenset[str]
+) -> Iterator[Clause]:
+    """Yield the clauses; wrong values are advisory where only a pin of ours says otherwise."""
+    binding = pin is None or not missing([PINNED], claims)
+    for clause in clauses:
+        if binding or clause.name != "values" or clause.status is not Status.FAILED:
+            yield clause
+        else:
+            detail = f"{clause.detail}\nadvisory, since only we pin it: {pin}"
+            yield replace(clause, status=Status.ADVISORY, detail=detail)
 
 
 def unkept_claims(observation: Observation, claims: frozenset[str]) -> Iterator[Clause]:

@@ -30,9 +30,9 @@ def failure(
 def _clause(item: Item, clause: Clause) -> Iterator[str]:
     line = clause.line if clause.line is not None else _line(item, clause)
     place = f"  {item.case.path}:{line}" if line else f"  {item.case.path}"
-    mark = {Status.FAILED: "FAILED", Status.UNPROVEN: "unproven", Status.PROVEN: "proven"}
     first, *rest = clause.detail.split("\n")
-    yield f"  {clause.name} {mark[clause.status]}: {first}"
+    mark = "FAILED" if clause.status is Status.FAILED else str(clause.status)
+    yield f"  {clause.name} {mark}: {first}"
     yield from (f"    {line}" for line in rest)
     if clause.status is Status.FAILED:
         yield f"  {place.strip()}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hettest.capability import PINNED
 from hettest.case.expansion import expand
 from hettest.outcome import Outcome, Record, Status
 from hettest.runner import run_item
@@ -194,3 +195,22 @@ def test_a_result_may_be_left_to_the_oracle(tmp_path: Path) -> None:
     assert 'result = "oracle"' in content
     assert run(tmp_path, content).outcome is Outcome.PASSED
     assert failed(run(tmp_path, content, fake_backend.wrong_value)) == {"values"}
+
+
+def test_what_only_we_pin_is_advisory_for_who_does_not_claim_our_pins(tmp_path: Path) -> None:
+    pin = 'name   = "plain"\nadvisory = "nobody else says what this gives"\n'
+    content = text().replace('name   = "plain"\n', pin)
+
+    def claiming() -> Backend:
+        return Backend(fake_backend.Fault.WRONG_VALUE, claims=(*Backend().claims, PINNED))
+
+    loose, strict = (
+        run(tmp_path, content, fake_backend.wrong_value),
+        run(tmp_path, content, claiming),
+    )
+
+    assert loose.outcome is Outcome.PASSED
+    (values,) = (c for c in loose.clauses if c.name == "values")
+    assert values.status is Status.ADVISORY
+    assert values.detail.endswith("since only we pin it: nobody else says what this gives")
+    assert strict.outcome is Outcome.FAILED
