@@ -39,7 +39,7 @@ def context(limit: int = 64) -> PassContext:
 
 
 def placed(signature: str, body: str, *more: str) -> Module:
-    """Return a typed module with one function, every value on ``@host`` unless it says otherwise."""
+    """Return a typed module with the function ``@main`` and maybe more."""
     functions = "\n".join([f"fn @main({signature} {{\n{body}\n}}", *more])
     text = f"module {{\nvdevice @host, @accel\n{functions}\n}}"
     ctx = context()
