@@ -17,7 +17,7 @@ from onnx import NodeProto, TensorProto, helper
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.exchange.element_types import to_element_type
 from reference_vm.ir.nodes import Constant
-from reference_vm.types import Attrs, DType, ShapeType, TensorType, Type
+from reference_vm.types import Attrs, DType, TensorType, Type
 from reference_vm.types.arrays import from_numpy, to_numpy
 
 
@@ -167,11 +167,6 @@ class ExportCall:
         return inexpressible(self.where, message)
 
 
-def is_vector(type_: Type | None) -> bool:
-    """Whether a value is exported as an i64 vector: a shape value is."""
-    return isinstance(type_, ShapeType)
-
-
 ExportRule: TypeAlias = Callable[[ExportCall], Union[str, tuple[str, ...]]]
 """Appends the nodes for a call and returns the names of its results."""
 
@@ -185,5 +180,4 @@ __all__ = [
     "GraphNames",
     "GraphWriter",
     "inexpressible",
-    "is_vector",
 ]

@@ -25,6 +25,7 @@ from reference_vm.exchange.value_types import Symbols, to_tensor_type
 from reference_vm.ir.nodes import Block, Function, Module, Var
 from reference_vm.ops.catalog import OPS
 from reference_vm.types import TensorType
+from reference_vm.types.arrays import to_numpy
 
 ENTRY: Final = "main"
 
@@ -88,23 +89,34 @@ def _functions(model: ModelProto) -> Mapping[tuple[str, str, str], FunctionProto
 def _parameters(graph: GraphProto, scope: Scope, build: Builder, known: Known) -> tuple[Var, ...]:
     backed = {tensor.name for tensor in graph.initializer}
     backed.update(sparse.values.name for sparse in graph.sparse_initializer)
+    entries = [entry for entry in graph.input if entry.name not in backed]
+    for name in known.keys() - {entry.name for entry in entries}:
+        raise invalid("graph", f'has no input "{name}" to be known')
     symbols = Symbols()
     params: list[Var] = []
-    for entry in graph.input:
-        if entry.name in backed:
-            continue
+    for entry in entries:
         where = f'input "{entry.name}"'
         if not entry.name or entry.name in scope.values:
             raise invalid(where, "has no name of its own")
         type_ = to_tensor_type(entry.type, where, symbols)
         if entry.name in known:
-            var = build.constant(known[entry.name], type_.dtype)
-            build.names.give(var, entry.name)
+            scope.values[entry.name] = _known(entry.name, known[entry.name], type_, build)
         else:
-            var = build.parameter(entry.name, type_)
-            params.append(var)
-        scope.values[entry.name] = var
+            params.append(build.parameter(entry.name, type_))
+            scope.values[entry.name] = params[-1]
     return tuple(params)
+
+
+def _known(name: str, value: npt.NDArray[Any], type_: TensorType, build: Builder) -> Var:
+    """Bind an input whose value is known as a constant."""
+    dims = zip(type_.shape or (), value.shape, strict=False)
+    fits = type_.rank in (None, value.ndim) and all(d == n for d, n in dims if isinstance(d, int))
+    if not fits or value.dtype != to_numpy(type_.dtype):
+        found = f"{value.dtype}{list(value.shape)}"
+        raise invalid(f'input "{name}"', f"is known as {found}, expected {type_}")
+    var = build.constant(value)
+    build.names.give(var, name)
+    return var
 
 
 def _check_outputs(graph: GraphProto, results: tuple[Var, ...]) -> None:

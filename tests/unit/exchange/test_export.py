@@ -11,7 +11,7 @@ import pytest
 
 from reference_vm.diagnostics import CompileError
 from reference_vm.exchange import from_onnx, to_onnx
-from reference_vm.exchange.export_model import RULES
+from reference_vm.exchange.export_graph import RULES
 from reference_vm.ir.nodes import Module
 from reference_vm.ops.catalog import OPS
 from reference_vm.text import parse

@@ -201,6 +201,20 @@ def test_known_inputs_become_constants() -> None:
     assert str(module.by_name["main"].result) == "f32[2]"
 
 
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ({"nothing": np.array([1])}, 'no input "nothing"'),
+        ({"axes": np.array([1, 2])}, r"known as int64\[2\], expected i64\[1\]"),
+        ({"axes": np.array([1.0])}, "known as float64"),
+    ],
+)
+def test_known_inputs_must_fit(known: dict[str, npt.NDArray[Any]], reason: str) -> None:
+    source = single("ReduceSum", [value("x", [2, 3]), value("axes", [1], I64)])
+    with pytest.raises(CompileError, match=reason):
+        from_onnx(source, known)
+
+
 def test_a_path_and_bytes_and_a_model_are_the_same_model(tmp_path: Path) -> None:
     source = single("Abs", [value("x", [3])])
     path = tmp_path / "m.onnx"

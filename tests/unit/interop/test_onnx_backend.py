@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
@@ -27,7 +29,9 @@ def test_a_prepared_model_runs_again_with_other_sizes() -> None:
 
 def test_inputs_may_be_named_or_tensors_or_one_array() -> None:
     prepared = OnnxBackend.prepare(single("Abs", [value("x", [2])]))
-    for inputs in (VECTOR, [VECTOR], (VECTOR,), {"x": VECTOR}, [numpy_helper.from_array(VECTOR)]):
+    tensor = numpy_helper.from_array(VECTOR)
+    ways: list[Any] = [VECTOR, [VECTOR], (VECTOR,), {"x": VECTOR}, [tensor]]
+    for inputs in ways:
         np.testing.assert_array_equal(prepared.run(inputs)[0], [1, 2])
 
 
