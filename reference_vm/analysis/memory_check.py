@@ -8,14 +8,15 @@ found out:
 * a tensor is read after something else was written over it, or after its memory was given back;
 * a storage is too small, or on another device or in another scope than the tensor;
 * an argument or a constant is written to, or one result shares a storage with another;
-* memory is given back twice by name, or never, though the function does not return it.
+* memory is given back twice by name, or never, though no variable that holds it may, on another
+  path, hold the caller's memory or what the function returns.
 
 Nothing here is shared with the planner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product as combinations
 from typing import Any, Final, TypeAlias, Union, final
@@ -77,11 +78,36 @@ def check_memory(module: Module, ops: Mapping[str, OpDef]) -> list[str]:
     for function in module.functions:
         if function.attrs.get("primitive") is True:
             continue
-        for arms in _choices(function):
-            for sizes in _assignments(function):
-                run = _Run(module, ops, function, arms, sizes)
-                found.update(dict.fromkeys(f"@{function.name}: {text}" for text in run.faults()))
+        runs = [
+            _Run(module, ops, function, arms, sizes)
+            for arms in _choices(function)
+            for sizes in _assignments(function)
+        ]
+        texts = [text for run in runs for text in run.faults()]
+        excused = _excused(runs)
+        kept = {name: None for run in runs for name in run.kept if name not in excused}
+        texts += [f"the memory of %{name} is never given back" for name in kept]
+        found.update(dict.fromkeys(f"@{function.name}: {text}" for text in texts))
     return list(found)
+
+
+def _excused(runs: Sequence[_Run]) -> set[str | None]:
+    """Return what may be returned, or held by a variable that holds the caller's memory elsewhere.
+
+    By way of variables this spreads: what is held together is excused together.
+    """
+    held: dict[Var, set[str | None]] = {}
+    excused = {name for run in runs for name in run.returned}
+    for run in runs:
+        for var, value in run.values.items():
+            for tensor in _tensors(value):
+                held.setdefault(var, set()).add(tensor.written)
+                if not tensor.memory.ours:
+                    excused.add(tensor.written)
+    together = [names for names in held.values() if len(names) > 1]
+    while more := [names for names in together if names & excused and not names <= excused]:
+        excused.update(*more)
+    return excused
 
 
 def _choices(function: Function) -> Iterator[Mapping[int, bool]]:
@@ -155,6 +181,11 @@ class _Run:
     values: dict[Var, _Value] = field(default_factory=dict)
     made: list[_Memory] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
+    returned: list[str | None] = field(default_factory=list)
+    """What was last written to memory that is handed out."""
+
+    kept: list[str | None] = field(default_factory=list)
+    """The same of memory that is neither handed out nor given back."""
 
     def faults(self) -> list[str]:
         for param in self.function.params:
@@ -164,8 +195,8 @@ class _Run:
         for tensor in _tensors(result):
             self._read_tensor(tensor, "the result")
         for memory in self.made:
-            if memory.alive and memory.ours and id(memory) not in returned:
-                self.found.append(f"the memory of %{memory.written} is never given back")
+            if memory.alive and memory.ours:
+                (self.returned if id(memory) in returned else self.kept).append(memory.written)
         return self.found
 
     def _block(self, block: Block) -> _Value:

@@ -23,7 +23,8 @@ A storage is used by one tensor after the other, on one device and in one scope,
 them can still be read, through whatever alias, on any path. What the function returns has storages
 of its own. A symbolic size takes its upper bound where the function states the bounds of all its
 symbols, and otherwise fits equal sizes only; a size that only the run tells is ``none``, and the
-kernel brings its memory. A storage made in an arm of a branch stays in that arm.
+kernel brings its memory. A storage made in an arm of a branch stays in that arm. Memory that shares
+a name, by way of a branch, with an argument or the function's result is left to the run's end.
 """
 
 from __future__ import annotations
