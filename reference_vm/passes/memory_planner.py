@@ -1,9 +1,9 @@
 """Decides where each tensor of a function lies: the thinking behind ``plan-memory``.
 
-A class of tensors (`analysis.aliases`) that lives only in storages of its home block is *simple*:
-its storage goes back to the pool when it dies. Any other memory serves one class only. What comes
-from elsewhere (an arm of a branch, a called function, a kernel that brings its own memory) is given
-back by a name that the home block has for it.
+A class of tensors (`analysis.aliases`) whose sizes are all known in its home block is *simple*: it
+lives in storages of that block, also where an arm of a branch makes it, and they go back to the
+pool when it dies. Any other memory serves one class only. What comes from elsewhere (a called
+function, a kernel that brings its own memory) is given back by a name that the home block has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reference_vm.ir.nodes import Binding, Block, Call, GlobalRef, Invoke, Modul
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.storage_pool import Storage, StoragePool
 from reference_vm.types import Dim, TensorType, VirtualDevice, leaves
-from reference_vm.types.dim import multiply, product
+from reference_vm.types.dim import multiply, product, symbols
 
 Slot: TypeAlias = "Storage | None"
 """Where a result lies; ``None``: in memory that the kernel brings."""
@@ -33,6 +33,8 @@ class Work:
     module: Module
     ops: Mapping[str, OpDef]
     known: Mapping[str, Interval]
+    symbols: frozenset[str]
+    """Those that are known throughout the function."""
 
     def is_kernel(self, binding: Binding) -> bool:
         """Whether a binding is a call of a primitive function."""
@@ -168,7 +170,8 @@ class Planner:
             return False
         home = self.lives.home[leaf]
         return all(
-            o.size is not None and o.block == home for o in self.memories.owners.get(leaf, ())
+            o.size is not None and (o.block == home or symbols(o.size) <= self.work.symbols)
+            for o in self.memories.owners.get(leaf, ())
         )
 
     def _place(self, binding: Binding, number: int, position: int) -> None:
@@ -187,6 +190,8 @@ class Planner:
     ) -> Storage:
         known = len(self.pool.made)
         if self._is_simple(leaf):
+            number = self.lives.home[leaf]
+            position = self.position[number]
             storage = self.pool.take(size, vdevice, number, position)
         else:
             storage = self.pool.make(size, vdevice, number, position, shared=False)

@@ -23,8 +23,9 @@ A storage is used by one tensor after the other, on one device and in one scope,
 them can still be read, through whatever alias, on any path. What the function returns has storages
 of its own. A symbolic size takes its upper bound where the function states the bounds of all its
 symbols, and otherwise fits equal sizes only; a size that only the run tells is ``none``, and the
-kernel brings its memory. A storage made in an arm of a branch stays in that arm. Memory that shares
-a name, by way of a branch, with an argument or the function's result is left to the run's end.
+kernel brings its memory. A storage made in an arm of a branch stays in that arm; what an arm hands
+out lies in a storage made before the branch. Memory that shares a name, by way of a branch, with an
+argument or the function's result is left to the run's end.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ from reference_vm.ir.rewrite import walk
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.memory_planner import Planner, Work, memories
 from reference_vm.passes.storage_pool import Storage, storage_var
-from reference_vm.types import Attrs, TupleType, VirtualDevice
-from reference_vm.types.dim import Unknown
+from reference_vm.types import Attrs, TupleType, VirtualDevice, leaves
+from reference_vm.types.dim import Unknown, symbols
 
 _ALIGNMENT: Final = 64
 """Bytes, where the target of a device does not say."""
@@ -80,10 +81,16 @@ class PlanMemory:
             return function
         found = aliases(function, module, ctx.ops)
         lives = liveness(function, found)
-        work = Work(module, ctx.ops, ranges(function.bounds))
+        work = Work(module, ctx.ops, ranges(function.bounds), _symbols(function))
         planner = Planner(found, lives, work, memories(function.body, found, lives, work))
         planner.block(function.body)
         return replace(function, body=_Writer(planner, ctx).block(function.body))
+
+
+def _symbols(function: Function) -> frozenset[str]:
+    """Return the symbols that the parameters bind."""
+    types = [leaf for p in function.params if p.type is not None for leaf in leaves(p.type)]
+    return frozenset(s for t in types for dim in t.shape or () for s in symbols(dim))
 
 
 def _is_planned(binding: Binding) -> bool:

@@ -45,14 +45,15 @@ class StoragePool:
 
     made: list[Storage] = field(default_factory=list)
     _free: list[Storage] = field(default_factory=list)
+    """Of the blocks around the one being planned; an inner block has the greater number."""
 
     def take(self, size: Dim, vdevice: VirtualDevice, block: int, position: int) -> Storage:
-        """Return a storage of at least ``size`` bytes: a free one that fits, or a new one.
+        """Return a storage of at least ``size`` bytes for ``block``: a free one, or a new one.
 
         A size that only the run tells fits an equal one. Of numbers, the least that is large
         enough is taken, else the greatest, which grows.
         """
-        found = self._fitting(size, vdevice)
+        found = self._fitting(size, vdevice, block)
         if found is None:
             return self.make(size, vdevice, block, position, shared=True)
         self._free.remove(found)
@@ -60,8 +61,8 @@ class StoragePool:
             found.size = max(found.size, size)
         return found
 
-    def _fitting(self, size: Dim, vdevice: VirtualDevice) -> Storage | None:
-        here = [s for s in self._free if s.vdevice == vdevice]
+    def _fitting(self, size: Dim, vdevice: VirtualDevice, block: int) -> Storage | None:
+        here = [s for s in self._free if s.vdevice == vdevice and s.block <= block]
         if not isinstance(size, int):
             return next((s for s in here if s.size == size), None)
         numbers = [(s.size, s.number, s) for s in here if isinstance(s.size, int)]
