@@ -7,6 +7,7 @@ the test sees is ours. Somebody else's ``device``, fixture or parameter, is neve
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
@@ -149,6 +150,13 @@ def record_of(item: pytest.Item, report: pytest.TestReport) -> Record | None:
     if report.when == "call":
         return Record(name, Outcome.PASSED, "", level, seconds=report.duration)
     return None
+
+
+def replay(item: pytest.Item, session: KitSession) -> str:
+    """Return the command that runs one test again; suite items have their own."""
+    asked = session.options
+    devices = f" --devices={','.join(asked.devices)}" if asked.devices else ""
+    return f"pytest {shlex.quote(item.nodeid)}{devices} --het-backend={asked.backend}"
 
 
 def _first_line(report: pytest.TestReport) -> str:

@@ -164,6 +164,8 @@ def pytest_runtest_makereport(
         record = ours.record_of(item, report)
         if record is not None:
             report.hettest = record.to_json()  # type: ignore[attr-defined]
+        if report.failed and ours.case_of(item) is None:
+            report.sections.append(("run it again", ours.replay(item, item.config.stash[KEY])))
     return report
 
 
@@ -197,6 +199,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Settle the outcomes, write the reports and choose the exit code."""
     kit = session.config.stash[KEY]
+    kit.release()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["hettest"] = kit.to_worker_output()

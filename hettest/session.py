@@ -162,6 +162,11 @@ class KitSession:
         self.ledger.deselected.update(output["deselected"])
         self.nodes.update(output["nodes"])
 
+    def release(self) -> None:
+        """Give back what the backend opened, if it was loaded at all."""
+        if "backend" in self.__dict__:
+            self.backend.close()
+
     def close(self) -> None:
         """Settle every item that has no outcome yet."""
         for node, text in self.dead.items():

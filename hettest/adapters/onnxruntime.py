@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, final
 
-from hettest.adapters.onnxruntime_kernels import MISSING
 from hettest.adapters.onnxruntime_process import Engine, Refused
 from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program, Rejected
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Array, Value
 
-_CLAIMS: Final = (
-    *("device:cpu", "input:onnx", "op:*", "construct:*", "shape:*"),
-    *(f"dtype:{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)),
-    *("dtype:bool", "dtype:f16", "dtype:f32", "dtype:f64"),
+_CLAIMS: Final = frozenset(
+    {
+        *("device:cpu", "input:onnx", "op:*", "construct:*", "shape:*"),
+        *(f"dtype:{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)),
+        *("dtype:bool", "dtype:f16", "dtype:f32", "dtype:f64"),
+    }
 )
 
 
@@ -36,7 +37,7 @@ class Backend:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset((*_CLAIMS, *MISSING))
+        return _CLAIMS
 
     def devices(self) -> Sequence[DeviceInfo]:
         """Return the one device; without the package it is not available."""

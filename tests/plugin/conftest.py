@@ -23,8 +23,9 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture(autouse=True)
 def _without_others(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out a plugin that takes seconds to load and that no test here is about."""
+    """Leave out a plugin that takes seconds to load; no inner run is a worker of the outer one."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 
 @pytest.fixture

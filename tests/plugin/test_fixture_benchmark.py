@@ -16,7 +16,6 @@ A = np.arange(4, dtype=np.float32)
 
 def test_it(het_benchmark, device_pair):
     found = het_benchmark(PROGRAM, (A, A), on=device_pair, rounds=5)
-    assert found.cpu_only > 0 and found.placed > 0
     assert found.copies == 3
 """
 )
@@ -25,7 +24,13 @@ def test_it(het_benchmark, device_pair):
 def test_both_medians_copies_and_bytes_are_kept(pytester: pytest.Pytester, run: Run) -> None:
     pytester.makepyfile(TEST)
 
-    result = run("--devices=cpu,sim", "-k", "cpu:0-sim:0", "--benchmark-json=bench.json")
+    result = run(
+        "--devices=cpu,sim",
+        "-k",
+        "cpu:0-sim:0",
+        "--benchmark-enable",
+        "--benchmark-json=bench.json",
+    )
 
     result.assert_outcomes(passed=1, deselected=1)
     (kept,) = json.loads((pytester.path / "bench.json").read_text())["benchmarks"]
@@ -56,7 +61,13 @@ def test_order(het_benchmark, monkeypatch):
 """
     )
 
-    run("-k", "test_order").assert_outcomes(passed=1, deselected=1)
+    run("-k", "test_order", "--benchmark-enable").assert_outcomes(passed=1, deselected=1)
+
+
+def test_disabled_it_checks_and_times_nothing(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(TEST + "    assert found.speedup is None\n")
+
+    run("--devices=cpu,sim", "--benchmark-disable").assert_outcomes(passed=2)
 
 
 def test_a_wrong_program_is_not_timed(pytester: pytest.Pytester, run: Run) -> None:

@@ -48,7 +48,7 @@ def run(
     for item in _with_progress(selection.items):
         session.ledger.add(_ended(item, session))
     session.close()
-    session.backend.close()
+    session.release()
     content = session.content()
     for path in options.reports:
         write(path, content)
