@@ -10,7 +10,7 @@ import numpy as np
 
 from reference_vm.diagnostics import DataError
 from reference_vm.oracle.definition import Meaning, Operands, division_by_zero
-from reference_vm.oracle.estimate import Estimate, Wide
+from reference_vm.oracle.estimate import VAST, Estimate, Wide, finite_unless_undecided
 from reference_vm.types.dtype import BOOL, DType
 
 ErrorRule = Callable[[Wide, Wide, Wide, Wide, Wide], Wide]
@@ -43,7 +43,8 @@ def _product_error(x: Wide, ex: Wide, y: Wide, ey: Wide, _r: Wide) -> Wide:
 
 def _quotient_error(x: Wide, ex: Wide, y: Wide, ey: Wide, _r: Wide) -> Wide:
     least = np.abs(y) - ey
-    return np.where(least > 0, (np.abs(x) * ey + np.abs(y) * ex) / (np.abs(y) * least), np.inf)
+    error = np.where(least > 0, (np.abs(x) * ey + np.abs(y) * ex) / (np.abs(y) * least), VAST)
+    return finite_unless_undecided(error, ex, ey)
 
 
 def _extreme_error(_x: Wide, ex: Wide, _y: Wide, ey: Wide, _r: Wide) -> Wide:
@@ -141,8 +142,8 @@ def _power(call: Operands) -> Estimate:
             for dx in (-1, 1):
                 for dy in (-1, 1):
                     corner = np.power(x.value + dx * x.errors, exponent + dy * y.errors)
-                    spread = np.maximum(spread, np.abs(corner - value))
-            return spread
+                    spread = np.fmax(spread, np.abs(corner - value))
+            return finite_unless_undecided(spread, x.errors, y.errors)
 
         own = 4 * np.abs(value) * _unit(x.dtype)
         propagated = corners if _any_error(x, y) else None

@@ -28,6 +28,26 @@ _LARGEST: Final = {
 _TINY: Final = {F16.name: 2.0**-24, BF16.name: 2.0**-133, F32.name: 2.0**-149, F64.name: 5e-324}
 
 
+VAST: Final = 1e100
+"""A bound that says nothing any more: as far as errors grow, short of infinity.
+
+Infinite errors mean something else: that a decision was too close to call.
+"""
+
+
+def bounded(error: Wide) -> Wide:
+    """Return ``error`` with what has grown beyond all meaning at `VAST`, and infinity kept."""
+    return np.where(np.isinf(error), error, np.minimum(error, VAST))
+
+
+def finite_unless_undecided(error: Wide, *operands: Wide) -> Wide:
+    """Return ``error`` with infinity only where an operand's error is infinite already."""
+    undecided = np.zeros(error.shape, np.bool_)
+    for operand in operands:
+        undecided = undecided | np.isinf(operand)
+    return np.where(undecided, np.inf, np.minimum(np.nan_to_num(error, nan=VAST), VAST))
+
+
 def wide(dtype: DType) -> np.dtype[Any]:
     """Return the NumPy dtype that values of ``dtype`` are evaluated in."""
     if not dtype.is_float:
@@ -151,8 +171,9 @@ class Rounding:
         self.noise[place] = np.nan_to_num(typical, nan=0.0, posinf=0.0).astype(np.float32)
         before = own if propagated is None else own + propagated()
         before = np.where(np.isnan(before), np.inf, before)
-        error = before + rounding
+        error = bounded(before + rounding)
         near = (magnitude + before >= _top(dtype)) & (magnitude - before < _top(dtype))
+        near &= magnitude > _top(dtype) / 2  # else the bound is vacuous, not the value near
         value = _overflow(value, dtype)
         error = np.where(np.isfinite(value), error, 0.0)
         error = np.where(near & ~np.isnan(value), np.inf, error)

@@ -165,7 +165,8 @@ class _Walk:
         attrs: Attrs = fill_attrs(op, call.attrs, call.span)
         decided = seen if call.op in DECISIONS and not self.restart else None
         try:
-            return MEANINGS[call.op](Operands(args, attrs, self.rounding, decided))
+            with np.errstate(all="ignore"):  # infinities and NaN are values like any other
+                return MEANINGS[call.op](Operands(args, attrs, self.rounding, decided))
         except DataError as error:
             raise ExecutionError(
                 messages.data_error(error.code, error.message, call.span, error.help)

@@ -11,7 +11,7 @@ import numpy as np
 
 from reference_vm.oracle.arithmetic import wrap
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.oracle.estimate import Estimate, Wide, finite_unless_undecided, unit
 from reference_vm.types import Attrs, DType
 from reference_vm.types.dtype import BOOL
 
@@ -25,7 +25,7 @@ def _spread(curve: Curve, x: Estimate, attrs: Attrs, value: Wide) -> Wide:
     """Return how far a function that rises or falls throughout can move within the error."""
     up = np.abs(curve(x.value + x.errors, attrs) - value)
     down = np.abs(curve(x.value - x.errors, attrs) - value)
-    return np.asarray(np.fmax(up, down))
+    return finite_unless_undecided(np.fmax(up, down), x.errors)
 
 
 def smooth(

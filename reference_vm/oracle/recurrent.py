@@ -10,74 +10,93 @@ from typing import Final, final
 import numpy as np
 
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Result, Wide, unit
+from reference_vm.oracle.estimate import Estimate, Result, Wide, bounded, unit
 
 Curve = Callable[[Wide], Wide]
 
 
 @final
-@dataclass(frozen=True)
 class _Tracked:
     """A value and its error inside a layer."""
 
-    value: Wide
-    error: Wide
+    def __init__(self, value: Wide, error: Wide) -> None:
+        self.value = value
+        self.error = bounded(error)
 
 
-def _curve(name: str, alpha: float | None, beta: float | None) -> tuple[Curve, float]:
-    """Return an activation and its greatest slope."""
+def _curve(name: str, alpha: float | None, beta: float | None) -> Curve:
+    """Return an activation; each of them rises, or falls, throughout."""
     a = {"LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "HardSigmoid": 0.2, "Elu": 1.0}
     a |= {"Affine": 1.0, "ScaledTanh": 1.0}
     first = alpha if alpha is not None else a.get(name, 0.0)
     second = beta if beta is not None else (0.5 if name == "HardSigmoid" else 1.0)
     if name == "Affine" and beta is None:
         second = 0.0
-    table: dict[str, tuple[Curve, float]] = {
-        "Sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 0.25),
-        "Tanh": (np.tanh, 1.0),
-        "Relu": (lambda x: np.maximum(x, 0), 1.0),
-        "Affine": (lambda x: first * x + second, abs(first)),
-        "LeakyRelu": (lambda x: np.where(x < 0, first * x, x), max(1.0, abs(first))),
-        "ThresholdedRelu": (lambda x: np.where(x > first, x, 0 * x), 1.0),
-        "ScaledTanh": (lambda x: first * np.tanh(second * x), abs(first * second)),
-        "HardSigmoid": (lambda x: np.clip(first * x + second, 0, 1), abs(first)),
-        "Elu": (lambda x: np.where(x < 0, first * np.expm1(x), x), max(1.0, abs(first))),
-        "Softsign": (lambda x: x / (1 + np.abs(x)), 1.0),
-        "Softplus": (lambda x: np.logaddexp(x, 0), 1.0),
+    table: dict[str, Curve] = {
+        "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "Tanh": np.tanh,
+        "Relu": lambda x: np.maximum(x, 0),
+        "Affine": lambda x: first * x + second,
+        "LeakyRelu": lambda x: np.where(x < 0, first * x, x),
+        "ThresholdedRelu": lambda x: np.where(x > first, x, 0.0),
+        "ScaledTanh": lambda x: first * np.tanh(second * x),
+        "HardSigmoid": lambda x: np.clip(first * x + second, 0, 1),
+        "Elu": lambda x: np.where(x < 0, first * np.expm1(x), x),
+        "Softsign": lambda x: x / (1 + np.abs(x)),
+        "Softplus": lambda x: np.logaddexp(x, 0),
     }
     return table[name]
 
 
 @final
 class _Arithmetic:
-    """Arithmetic on tracked values in one precision."""
+    """Arithmetic on tracked values in one precision; with a generator, with random rounding."""
 
-    def __init__(self, u: float, clip: float | None) -> None:
+    def __init__(
+        self, u: float, clip: float | None, generator: np.random.Generator | None = None
+    ) -> None:
         self.u = u
         self.clip = clip
+        self.generator = generator
 
-    def activate(self, x: _Tracked, curve: Curve, slope: float) -> _Tracked:
-        bounded = x.value if self.clip is None else np.clip(x.value, -self.clip, self.clip)
-        value = np.asarray(curve(bounded))
-        return _Tracked(value, x.error * slope + (np.abs(value) + 0.5) * (6 * self.u))
+    def _rounded(self, value: Wide, error: Wide, size: Wide) -> _Tracked:
+        """Return a result that may be off by ``size`` unit roundoffs more than ``error``."""
+        if self.generator is None:
+            return _Tracked(value, error + size * self.u)
+        draw = self.generator.uniform(-self.u, self.u, value.shape)
+        return _Tracked(value + size * draw, error)
+
+    def activate(self, x: _Tracked, curve: Curve) -> _Tracked:
+        """Return a function that rises throughout, whose error is how far it can move."""
+
+        def bent(values: Wide) -> Wide:
+            inside = values if self.clip is None else np.clip(values, -self.clip, self.clip)
+            return np.asarray(curve(inside))
+
+        value = bent(x.value)
+        error = np.fmax(
+            np.abs(bent(x.value + x.error) - value), np.abs(bent(x.value - x.error) - value)
+        )
+        return self._rounded(value, error, 6 * np.abs(value) + 1)
 
     def add(self, *parts: _Tracked) -> _Tracked:
         value = np.asarray(sum(p.value for p in parts))
         sizes = np.asarray(sum(np.abs(p.value) for p in parts))
-        return _Tracked(
-            value, np.asarray(sum(p.error for p in parts)) + sizes * (len(parts) * self.u)
-        )
+        error = np.asarray(sum(p.error for p in parts))
+        return self._rounded(value, error, sizes * (len(parts) - 1))
 
     def multiply(self, x: _Tracked, y: _Tracked) -> _Tracked:
         value = x.value * y.value
         grown = np.abs(x.value) * y.error + np.abs(y.value) * x.error + x.error * y.error
-        return _Tracked(value, grown + np.abs(value) * self.u)
+        return self._rounded(value, grown, np.abs(value))
 
     def times(self, x: _Tracked, weights: Wide) -> _Tracked:
         """Return ``x @ weights.T``."""
         magnitude = np.abs(weights.T)
-        rounding = (np.abs(x.value) @ magnitude) * (self.u * (weights.shape[1] + 2))
-        return _Tracked(x.value @ weights.T, x.error @ magnitude + rounding)
+        terms = weights.shape[1] + 2 if self.generator is None else weights.shape[1] ** 0.5
+        value = x.value @ weights.T
+        error = x.error @ magnitude if self.generator is None else np.zeros(value.shape)
+        return self._rounded(value, error, (np.abs(x.value) @ magnitude) * terms)
 
 
 @final
@@ -90,7 +109,7 @@ class _Direction:
     wb: Wide
     rb: Wide
     peephole: Wide | None
-    curves: Sequence[tuple[Curve, float]]
+    curves: Sequence[Curve]
 
 
 Step = Callable[[_Arithmetic, _Direction, _Tracked, tuple[_Tracked, ...]], tuple[_Tracked, ...]]
@@ -109,7 +128,7 @@ def _rnn_step(
     a: _Arithmetic, d: _Direction, x: _Tracked, state: tuple[_Tracked, ...]
 ) -> tuple[_Tracked, ...]:
     gate = a.add(a.times(x, d.w), a.times(state[0], d.r), _exactly(d.wb), _exactly(d.rb))
-    return (a.activate(gate, *d.curves[0]),)
+    return (a.activate(gate, d.curves[0]),)
 
 
 def _gru_step(linear: bool) -> Step:
@@ -121,14 +140,14 @@ def _gru_step(linear: bool) -> Step:
         xz, xr, xh = _parts(a.add(a.times(x, d.w), _exactly(d.wb)), 3)
         rz, rr, rh = d.r[:size], d.r[size : 2 * size], d.r[2 * size :]
         bz, br, bh = np.split(d.rb, 3)
-        z = a.activate(a.add(xz, a.times(h, rz), _exactly(bz)), *d.curves[0])
-        r = a.activate(a.add(xr, a.times(h, rr), _exactly(br)), *d.curves[0])
+        z = a.activate(a.add(xz, a.times(h, rz), _exactly(bz)), d.curves[0])
+        r = a.activate(a.add(xr, a.times(h, rr), _exactly(br)), d.curves[0])
         if linear:
             inner = a.multiply(r, a.add(a.times(h, rh), _exactly(bh)))
         else:
             inner = a.add(a.times(a.multiply(r, h), rh), _exactly(bh))
-        candidate = a.activate(a.add(xh, inner), *d.curves[1])
-        rest = _Tracked(1 - z.value, z.error + a.u)
+        candidate = a.activate(a.add(xh, inner), d.curves[1])
+        rest = a.add(_exactly(np.ones(z.value.shape)), _Tracked(-z.value, z.error))
         return (a.add(a.multiply(rest, candidate), a.multiply(z, h)),)
 
     return step
@@ -145,14 +164,18 @@ def _lstm_step(input_forget: bool) -> Step:
         if d.peephole is not None:
             pi, _, pf = np.split(d.peephole, 3)
             i, f = a.add(i, a.multiply(_exactly(pi), c)), a.add(f, a.multiply(_exactly(pf), c))
-        i = a.activate(i, *d.curves[0])
-        f = _Tracked(1 - i.value, i.error) if input_forget else a.activate(f, *d.curves[0])
-        g = a.activate(g, *d.curves[1])
+        i = a.activate(i, d.curves[0])
+        f = (
+            a.add(_exactly(np.ones(i.value.shape)), _Tracked(-i.value, i.error))
+            if input_forget
+            else a.activate(f, d.curves[0])
+        )
+        g = a.activate(g, d.curves[1])
         cell = a.add(a.multiply(f, c), a.multiply(i, g))
         if d.peephole is not None:
             o = a.add(o, a.multiply(_exactly(np.split(d.peephole, 3)[1]), cell))
-        o = a.activate(o, *d.curves[0])
-        return (a.multiply(o, a.activate(cell, *d.curves[2])), cell)
+        o = a.activate(o, d.curves[0])
+        return (a.multiply(o, a.activate(cell, d.curves[2])), cell)
 
     return step
 
@@ -197,7 +220,9 @@ def _layer(
             values, errors = np.swapaxes(values, 0, 1), np.swapaxes(errors, 0, 1)
         lengths = call.integers(4) or (values.shape[0],) * values.shape[1]
         clip = call.attrs["clip"]
-        arithmetic = _Arithmetic(unit(x.dtype), None if clip is None else float(clip))
+        arithmetic = _Arithmetic(
+            unit(x.dtype), None if clip is None else float(clip), call.rounding.generator
+        )
         initial = [call.optional(5 + i) for i in range(states)]
         outputs, finals = [], []
         for number, direction in enumerate(_directions(call, gates, defaults)):
@@ -264,7 +289,9 @@ def _finished(
     batch_first: bool,
 ) -> Result:
     def result(value: Wide, error: Wide) -> Estimate:
-        return call.rounding.result(value, call.dtype, own=error, noise=lambda: error / 4)
+        return call.rounding.result(
+            value, call.dtype, own=error, noise=lambda: np.zeros(value.shape)
+        )
 
     every = np.stack([o.value for o in outputs], 1), np.stack([o.error for o in outputs], 1)
     if batch_first:
