@@ -1,7 +1,7 @@
 """Prints a loop nest in a dialect of C that compiles as C++, CUDA and OpenCL.
 
 A kernel is ``void name(char *p0, …, char *scratch, const i64 *block, i64 low, i64 high)``: a
-pointer for each input and result, scratch rows for each thread if the nest wants any, then the
+pointer for each access and result, scratch rows for each thread if the nest wants any, then the
 block of `loops.layout`, whose addresses are not read. Threads share the places of the loops among
 them: every element where nothing is folded, else every row.
 """
@@ -223,7 +223,7 @@ def _kernel(nest: Nest, name: str, plan: Schedule) -> Iterator[str]:
     place = layout(nest)
     inner = place.loops - 1
     alone = nest.row_axes == 0
-    params = [f"GLOBAL char *p{i}" for i in range(place.parameters)]
+    params = [f"GLOBAL char *p{i}" for i in range(place.moves)]
     params += ["GLOBAL char *scratch"] if plan.scratch else []
     yield f"KERNEL void {name}({', '.join(params)}, GLOBAL const i64 *block, i64 low, i64 high) {{"
     yield f"  i64 n = block[{place.rounds + inner}];"
@@ -256,8 +256,8 @@ def _kernel(nest: Nest, name: str, plan: Schedule) -> Iterator[str]:
 def _places(nest: Nest, loops: Sequence[int]) -> Iterator[str]:
     """Yield a pointer for each access and store, at the place of ``j0``, ``j1`` and so on."""
     place = layout(nest)
-    moves = [(a.input, f"const {_value_type(a.dtype)}") for a in nest.accesses]
-    moves += [(nest.inputs + s.output, _value_type(s.dtype)) for s in nest.stores]
-    for move, (parameter, kind) in enumerate(moves):
+    kinds = [f"const {_value_type(a.dtype)}" for a in nest.accesses]
+    kinds += [_value_type(s.dtype) for s in nest.stores]
+    for move, kind in enumerate(kinds):
         offset = " + ".join(f"j{loop} * block[{place.distance(move, loop)}]" for loop in loops)
-        yield f"(GLOBAL {kind} *)(p{parameter} + ({offset or '0'}))"
+        yield f"(GLOBAL {kind} *)(p{move} + ({offset or '0'}))"

@@ -3,15 +3,14 @@
 A kernel is ``void kernel(int64_t *block, int64_t low, int64_t high)``. The block holds, in words of
 64 bits::
 
-    addresses of the inputs, then of the results
+    the address of what each access reads, then of each result
     flat: 1 when low and high count places of the innermost loop, 0 when those of the first
     the address of the scratch rows, if `schedule` wants any: 8 bytes an element, row after row
     the number of rounds of each outer loop, then of the innermost
     for each access, then each store: its distance in bytes per round of each loop
 
 so that any kernel can be run on a part of its work, by several threads at once, each with scratch
-rows of its own. Inputs number from
-0, results after them.
+rows of its own.
 """
 
 from __future__ import annotations
@@ -27,25 +26,24 @@ from reference_vm.loops.nest import Nest
 class Layout:
     """Positions in the block of one kernel, in words."""
 
-    parameters: int
+    moves: int
+    """Accesses and stores: as many addresses."""
+
     loops: int
     """Outer loops and the innermost one."""
 
-    moves: int
-    """Accesses and stores."""
-
     @property
     def flat(self) -> int:
-        return self.parameters
+        return self.moves
 
     @property
     def scratch(self) -> int:
-        return self.parameters + 1
+        return self.moves + 1
 
     @property
     def rounds(self) -> int:
         """The first loop's number of rounds; the others follow."""
-        return self.parameters + 2
+        return self.moves + 2
 
     def distance(self, move: int, loop: int) -> int:
         """Return where the distance of an access or store per round of a loop stands."""
@@ -58,7 +56,6 @@ class Layout:
 
 def layout(nest: Nest) -> Layout:
     return Layout(
-        parameters=nest.inputs + len(nest.stores),
-        loops=nest.outer_axes + 1,
         moves=len(nest.accesses) + len(nest.stores),
+        loops=nest.outer_axes + 1,
     )

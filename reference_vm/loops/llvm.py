@@ -232,12 +232,10 @@ class _KernelPrinter:
         return layout(self.nest)
 
     def print(self) -> None:
-        nest, place, out = self.nest, self.place, self.out
+        place, out = self.place, self.out
         head = f"define void @{self.name}(ptr noalias %block, i64 %low, i64 %high) nounwind {{"
         out.lines += [head, "entry:"]
-        moves = [a.input for a in nest.accesses]
-        moves += [nest.inputs + s.output for s in nest.stores]
-        self.bases = [self._word(parameter, "ptr") for parameter in moves]
+        self.bases = [self._word(move, "ptr") for move in range(place.moves)]
         self.rounds = [self._word(place.rounds + loop) for loop in range(place.loops)]
         self.distances = [
             [self._word(place.distance(move, loop)) for loop in range(place.loops)]

@@ -115,7 +115,6 @@ class _Lowering:
         return Nest(
             rank=len(self.domain),
             row_axes=self.row_axes,
-            inputs=len(self.function.params),
             accesses=tuple(self.accesses),
             code=tuple(self.code.instructions),
             stores=stores,

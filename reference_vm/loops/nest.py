@@ -40,7 +40,7 @@ class Inner(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How input number ``input`` is read."""
+    """How the function's parameter number ``input`` is read; an input of the kernel by itself."""
 
     input: int
     view: View
@@ -72,10 +72,14 @@ class Nest:
     row_axes: int
     """How many of the last axes are folded; 0 when nothing is."""
 
-    inputs: int
     accesses: tuple[Access, ...]
     code: tuple[Instruction, ...]
     stores: tuple[Store, ...]
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The function's parameter that each input of the kernel is; some may be twice."""
+        return tuple(a.input for a in self.accesses)
 
     @property
     def outer_axes(self) -> int:

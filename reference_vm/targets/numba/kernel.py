@@ -39,6 +39,9 @@ class CompiledKernel:
     entry: int
     """The address of ``void (int64_t *block, int64_t low, int64_t high)``."""
 
+    parameters: int
+    """Of the function; not all need be read, and some may be read in two ways."""
+
     launch: Launch | None
     code: object
     """What the machine code belongs to, which must live as long as this."""
@@ -49,6 +52,10 @@ class CompiledKernel:
     _header: Any = None
     """For arrays like those of the last call, if the fast way takes them."""
 
+    def __post_init__(self) -> None:
+        sources = self.nest.sources
+        self._sources = None if sources == tuple(range(self.parameters)) else sources
+
     def __call__(
         self,
         xp: Any,
@@ -56,6 +63,8 @@ class CompiledKernel:
         outputs: Sequence[Array | None],
     ) -> Sequence[Array]:
         """Compute the results; see `bytecode.kernel.Kernel`."""
+        if self._sources is not None:
+            inputs = [inputs[i] for i in self._sources]
         last = self._header
         if last is not None and not self.launch((last, *inputs, *outputs)):  # type: ignore[misc]
             return outputs
@@ -71,7 +80,7 @@ class CompiledKernel:
             if len(self._plans) >= _PLANS_KEPT:
                 self._plans.clear()
             plan = self._plans[key] = make_plan(self.nest, inputs)
-        inputs = _materialized(inputs, plan)
+        inputs = _copied(inputs, plan)
         results = self._results(outputs, plan)
         if self.launch is None or plan.elements >= _LARGE:
             self._call(plan, [*inputs, *results])
@@ -79,7 +88,7 @@ class CompiledKernel:
         made = header(self.entry, plan.block.ctypes.data, plan.low_high, [*inputs, *results])
         refused = self.launch((made, *inputs, *results))
         assert not refused, "a header fits the arrays it was made for"
-        self._header = None if plan.materialize else made
+        self._header = None if plan.copies else made
         return results
 
     def _call(self, plan: Plan, arrays: Sequence[Array]) -> None:
@@ -116,11 +125,11 @@ class CompiledKernel:
         return found
 
 
-def _materialized(inputs: Sequence[Array], plan: Plan) -> Sequence[Array]:
+def _copied(inputs: Sequence[Array], plan: Plan) -> Sequence[Array]:
     """Return the inputs, copied where the kernel cannot read them as they lie."""
-    if not plan.materialize:
+    if not plan.copies:
         return inputs
-    copied = list(inputs)
-    for index, shape in plan.materialize:
-        copied[index] = np.ascontiguousarray(np.broadcast_to(inputs[index], shape))
-    return copied
+    result = list(inputs)
+    for copy in plan.copies:
+        result[copy.input] = copy.of(inputs[copy.input])
+    return result

@@ -27,6 +27,26 @@ Lengths: TypeAlias = "tuple[int, ...]"
 
 @final
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """How an input is copied so that the kernel can read it: with an axis for each of the domain."""
+
+    input: int
+    view: View
+    shape: Lengths
+
+    def of(self, x: Array) -> Array:
+        """Return the copy."""
+        kept = [(axis, place) for place, axis in enumerate(self.view) if axis is not None]
+        order = [place for _, place in sorted(kept)]
+        dropped = [place for place, axis in enumerate(self.view) if axis is None]
+        turned = np.transpose(x, (*order, *dropped))
+        sizes = {axis: x.shape[place] for axis, place in kept}
+        wide = turned.reshape([sizes.get(axis, 1) for axis in range(len(self.shape))])
+        return np.ascontiguousarray(np.broadcast_to(wide, self.shape))
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How to run a kernel on operands of one form."""
 
@@ -45,8 +65,8 @@ class Plan:
     scratch: Array = None
     """The memory of the scratch rows, which the block points to."""
 
-    materialize: tuple[tuple[int, Lengths], ...] = ()
-    """Inputs to copy first, each to this shape."""
+    copies: tuple[Spread, ...] = ()
+    """Inputs to copy first."""
 
 
 @final
@@ -67,20 +87,20 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
     """
     _check_dtypes(nest, inputs)
     sizes = domain_sizes(nest, [x.shape for x in inputs])
-    copied = {
-        a.input: _expanded(inputs[a.input].shape, a.view, sizes)
-        for a in nest.accesses
-        if not isinstance(inputs[a.input], np.ndarray)
-        or not _fits(nest, a.inner, _access_steps(inputs[a.input], a.view, sizes), sizes, a.dtype)
-    }
-    operands = [np.empty(copied[i], x.dtype) if i in copied else x for i, x in enumerate(inputs)]
     shapes = tuple(
         tuple(1 if axis is None else sizes[axis] for axis in store.view) for store in nest.stores
     )
-    moves = [
-        _Move(a.inner, to_numpy(a.dtype).itemsize, _access_steps(operands[a.input], a.view, sizes))
-        for a in nest.accesses
-    ]
+    copies: list[Spread] = []
+    moves: list[_Move] = []
+    for i, (access, x) in enumerate(zip(nest.accesses, inputs, strict=True)):
+        itemsize = x.dtype.itemsize
+        steps = _steps(x.shape, x.strides, access.view, sizes)
+        if not isinstance(x, np.ndarray) or not _fits(nest, access.inner, steps, sizes, itemsize):
+            shape = _spread_shape(nest, access.view, sizes)
+            copies.append(Spread(i, access.view, shape))
+            every = tuple(range(nest.rank))
+            steps = _steps(shape, _contiguous(shape, itemsize), every, sizes)
+        moves.append(_Move(access.inner, itemsize, steps))
     for store, shape in zip(nest.stores, shapes, strict=True):
         itemsize = to_numpy(store.dtype).itemsize
         steps = _steps(shape, _contiguous(shape, itemsize), store.view, sizes)
@@ -88,7 +108,7 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
     block, low_high = _fill(nest, sizes, moves)
     elements = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
     scratch = _scratch(nest, block)
-    return Plan(block, low_high, shapes, elements, scratch, tuple(copied.items()))
+    return Plan(block, low_high, shapes, elements, scratch, tuple(copies))
 
 
 def _scratch(nest: Nest, block: Block) -> Array:
@@ -102,16 +122,16 @@ def _scratch(nest: Nest, block: Block) -> Array:
 
 
 def _check_dtypes(nest: Nest, inputs: Sequence[Array]) -> None:
-    for access in nest.accesses:
-        found, expected = inputs[access.input].dtype, to_numpy(access.dtype)
-        assert found == expected, f"input {access.input} is {found}, expected {expected}"
+    for access, x in zip(nest.accesses, inputs, strict=True):
+        expected = to_numpy(access.dtype)
+        assert x.dtype == expected, f"input {access.input} is {x.dtype}, expected {expected}"
 
 
 def domain_sizes(nest: Nest, shapes: Sequence[Lengths]) -> Lengths:
     """Return the sizes of the domain's axes, by broadcasting the operands."""
     sizes = [1] * nest.rank
-    for access in nest.accesses:
-        for size, axis in zip(shapes[access.input], access.view, strict=True):
+    for access, shape in zip(nest.accesses, shapes, strict=True):
+        for size, axis in zip(shape, access.view, strict=True):
             if axis is None or size == 1 or size == sizes[axis]:
                 continue
             if sizes[axis] != 1:
@@ -140,14 +160,12 @@ def _steps(shape: Lengths, strides: Lengths, view: View, sizes: Lengths) -> Leng
     return tuple(steps)
 
 
-def _access_steps(x: Array, view: View, sizes: Lengths) -> Lengths:
-    return _steps(x.shape, x.strides, view, sizes)
-
-
-def _expanded(shape: Lengths, view: View, sizes: Lengths) -> Lengths:
-    """Return the shape of an operand once it is broadcast as far as its view says."""
+def _spread_shape(nest: Nest, view: View, sizes: Lengths) -> Lengths:
+    """Return the shape of an input spread over the innermost loop, if it runs along it at all."""
+    inside = _inner_axes(nest)
+    whole = any(axis in inside for axis in view if axis is not None)
     return tuple(
-        size if axis is None else sizes[axis] for size, axis in zip(shape, view, strict=True)
+        size if axis in view or (whole and axis in inside) else 1 for axis, size in enumerate(sizes)
     )
 
 
@@ -155,9 +173,8 @@ def _inner_axes(nest: Nest) -> range:
     return range(nest.outer_axes, nest.rank)
 
 
-def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, dtype: Any) -> bool:
+def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, itemsize: int) -> bool:
     """Whether a tensor can be read as the innermost loop reads it."""
-    itemsize = to_numpy(dtype).itemsize
     if inner is Inner.ZERO or (inner is Inner.STRIDED and not nest.row_axes):
         return True
     expected = itemsize

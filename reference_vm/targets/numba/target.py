@@ -108,7 +108,14 @@ class NumbaTarget:
         entry = self.machine.address(print_llvm(nest, "kernel"))
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
         return CompiledKernel(
-            function.name, ops, nest, entry, self._launch, self.machine, self._workers
+            function.name,
+            ops,
+            nest,
+            entry,
+            len(function.params),
+            self._launch,
+            self.machine,
+            self._workers,
         )
 
     def _fails(self, function: Function) -> bool:

@@ -77,6 +77,7 @@ def fused() -> list[Function]:
 
 def run(library: Any, name: str, nest: Nest, inputs: Sequence[Any]) -> list[Any]:
     """Call a kernel as a device would: pointers, scratch, block."""
+    inputs = [inputs[i] for i in nest.sources]
     plan = make_plan(nest, inputs)
     results = compiled_shapes(nest, plan.shapes)
     scratch = np.zeros(1 << 12, np.int64)

@@ -13,8 +13,9 @@ from reference_vm.ir.nodes import Function
 from reference_vm.targets.numba.kernel import CompiledKernel
 from reference_vm.targets.numba.object_cache import ObjectCache
 from reference_vm.targets.numba.target import NumbaTarget
+from reference_vm.types.arrays import NUMPY
 from tests.unit.fuse.modules import fused, placed
-from tests.unit.targets.kernels import compiled, library
+from tests.unit.targets.kernels import compiled, library, target
 
 GENERATOR = np.random.default_rng(11)
 
@@ -168,8 +169,6 @@ def test_half_precision_rounds_after_each_operator(dtype: str) -> None:
     signature, body = GELU_BIAS
     source = (signature.replace("f32", dtype), body.replace("f32", dtype).replace("gelu", "abs"))
     function = only_kernel(source)
-    from reference_vm.types.arrays import NUMPY
-
     inputs = [random(5, 7), random(7), np.array(0.3, np.float32)]
     halves = [x.astype(NUMPY[dtype]) for x in inputs]
     found = compiled(function)(np, halves, [None])[0]
@@ -200,3 +199,46 @@ def test_threads_share_a_large_kernel() -> None:
     np.testing.assert_array_equal(
         kernel(np, [x], [None])[0], compiled(function)(np, [x], [None])[0]
     )
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "f64"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "softmax(%x, axis = -1)",
+        "log_softmax(%x, axis = 2)",
+        "layer_norm(%x, %g, axis = -1)",
+        "layer_norm(%x, %g, %h, axis = 1)",
+    ],
+)
+def test_operators_with_a_row_rule_are_kernels(call: str, dtype: str) -> None:
+    read = [name for name in ("x", "g", "h") if f"%{name}" in call]
+    shapes = {"x": "[a, b, c]", "g": "[c]", "h": "[c]"}
+    params = ", ".join(f"%{n}: {dtype}{shapes[n]} @host" for n in read)
+    source = (
+        f"{params}) -> {dtype}[a, b, c] @host",
+        f"%y: {dtype}[a, b, c] @host = {call} return %y",
+    )
+    sizes = {"x": (2, 3, 17), "g": (17,), "h": (17,)}
+    inputs = [(3 * random(*sizes[n])).astype(NUMPY[dtype]) for n in read]
+    check(only_kernel(source), inputs, rtol=2e-5 if dtype != "f16" else 2e-3)
+
+
+def test_operand_may_be_read_in_two_ways() -> None:
+    source = (
+        "%x: f32[n, n] @host, %b: f32[n] @host) -> f32[n, n] @host",
+        """%t: f32[n, n] @host = permute_dims(%x, axes = [1, 0])
+           %s: f32[n, n] @host = add(%t, %x)
+           %r: f32[n, n] @host = add(%s, %b)
+           return %r""",
+    )
+    check(only_kernel(source), [random(6, 6), random(6)])
+    check(only_kernel(source), [random(12, 12)[::2, ::2], random(6)])
+
+
+def test_softmax_along_another_axis_runs_in_the_library() -> None:
+    source = (
+        "%x: f32[a, b] @host) -> f32[a, b] @host",
+        "%y: f32[a, b] @host = softmax(%x, axis = 0) return %y",
+    )
+    assert target().compile(only_kernel(source), "cpu").library
