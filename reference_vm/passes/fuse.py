@@ -135,6 +135,8 @@ class _Fuser:
     uses: Mapping[Var, int]
     scalars: Mapping[Var, Binding]
     reader: StepReader = field(default_factory=StepReader)
+    fusible: set[Var] = field(default_factory=set)
+    """What steps bind."""
 
     def block(self, block: Block) -> Block:
         bindings = [self._nested(b) for b in block.bindings()]
@@ -160,6 +162,7 @@ class _Fuser:
                 alone.append([position])
             else:
                 finder.add(position, binding, step)
+                self.fusible.add(binding.var)
         return [*alone, *finder.groups()]
 
     def _step(self, binding: Binding) -> Step | None:
@@ -196,7 +199,7 @@ class _Fuser:
             return
         inside = {b.var for b in work}
         read = dict.fromkeys(v for b in work for v in operands(b.value) if v not in inside)
-        fused = self._step(first) is not None
+        fused = first.var in self.fusible
         inlined = [self.scalars[v] for v in read if fused and v in self.scalars]
         params = [v for v in read if not (fused and v in self.scalars)]
         results = self._results(work)

@@ -28,7 +28,7 @@ Lengths: TypeAlias = "tuple[int, ...]"
 @final
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How an input is copied so that the kernel can read it: with an axis for each of the domain."""
+    """How an input is copied so that the kernel can read it: an axis for each of the domain's."""
 
     input: int
     view: View
