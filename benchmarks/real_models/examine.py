@@ -25,7 +25,7 @@ from benchmarks.real_models.shapes import declared_shapes
 from hettest.backend.protocol import Observation
 from hettest.judge import Status, Verdict, judge
 from reference_vm.diagnostics import DiagnosticError
-from reference_vm.ir.nodes import Module
+from reference_vm.ir.nodes import Block, Module, blocks
 from reference_vm.runtime.trace import Record
 from reference_vm.session import Session
 from reference_vm.targets.numba.target import NUMBA
@@ -197,7 +197,7 @@ class _Examination:
             model=self.model.id,
             verdict="failed" if faults else "passed",
             reason="; ".join(faults),
-            nodes=sum(1 for _ in module.by_name["main"].body.bindings()),
+            nodes=_operators(module.by_name["main"].body),
             devices=devices,
             kernels=len(split.program.executable.kernels),
             compiled=compiled,
@@ -212,6 +212,12 @@ class _Examination:
             split_ms=milliseconds[1],
             checks={check.name: f"{check.status}: {check.detail}" for check in verdict.checks},
         )
+
+
+def _operators(body: Block) -> int:
+    """Return how many bindings there are, those inside branches included."""
+    inside = (b for binding in body.bindings() for b in blocks(binding.value))
+    return sum(1 for _ in body.bindings()) + sum(map(_operators, inside))
 
 
 def relative_difference(ours: Array, theirs: Array) -> float:

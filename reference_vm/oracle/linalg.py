@@ -1,6 +1,8 @@
 """What products of matrices mean.
 
-A product that folds k terms is within ``k * u`` of the product of magnitudes.
+A product that folds k terms is within ``k * u`` of the product of magnitudes. Its typical error is
+that of a random walk: about ``u`` times that product where terms cancel, and ``sqrt(k) * u`` times
+the result where they do not.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def product(
             value,
             dtype,
             own=sizes * (u * (terms + 1)),
-            noise=lambda: sizes * (u * max(terms, 1) ** 0.5),
+            noise=lambda: (sizes + np.abs(value) * max(terms, 1) ** 0.5) * (u / 2),
             propagated=moves,
         )
 

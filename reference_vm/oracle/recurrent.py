@@ -93,10 +93,12 @@ class _Arithmetic:
     def times(self, x: _Tracked, weights: Wide) -> _Tracked:
         """Return ``x @ weights.T``."""
         magnitude = np.abs(weights.T)
-        terms = weights.shape[1] + 2 if self.generator is None else weights.shape[1] ** 0.5
         value = x.value @ weights.T
         error = x.error @ magnitude if self.generator is None else np.zeros(value.shape)
-        return self._rounded(value, error, (np.abs(x.value) @ magnitude) * terms)
+        size = np.abs(x.value) @ magnitude
+        if self.generator is not None:
+            return self._rounded(value, error, (size + np.abs(value) * weights.shape[1] ** 0.5) / 2)
+        return self._rounded(value, error, size * (weights.shape[1] + 2))
 
 
 @final

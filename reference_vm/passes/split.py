@@ -15,8 +15,9 @@ After::
     %d = log(%c) @accel
 
 ``halves`` gives each device a run of neighbours, ``alternate`` takes the devices in turn, and
-``random:SEED`` draws one for each operator. What the program places itself keeps its place, and so
-do host facts.
+``random:SEED`` draws one for each operator. Operators are numbered along the path that a run takes:
+the arms of a branch begin with the same number. What the program places itself keeps its place, and
+so do host facts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, final
 
 from reference_vm.diagnostics import CompileError, catalog
-from reference_vm.ir.nodes import Module, Var
+from reference_vm.ir.nodes import Block, Function, Module, Var, blocks
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.requests import open_operators, role, with_requests, with_roles
 from reference_vm.types import VirtualDevice
@@ -59,14 +60,30 @@ class Split:
         devices = list(dict.fromkeys(named.values()))
         functions = []
         for function in module.functions:
-            open_ = open_operators(function, ctx.ops)
+            numbers, count = _numbered(function, ctx)
             chosen: Mapping[Var, VirtualDevice] = {
-                binding.var: devices[rule(index, len(open_), len(devices))]
-                for index, binding in enumerate(open_)
+                var: devices[rule(number, count, len(devices))]
+                for var, number in numbers.items()
                 if devices
             }
             functions.append(with_requests(function, chosen))
         return with_roles(module, named).with_functions(functions)
+
+
+def _numbered(function: Function, ctx: PassContext) -> tuple[Mapping[Var, int], int]:
+    """Return each open operator's place on the paths to it, and the longest path's length."""
+    open_ = {binding.var for binding in open_operators(function, ctx.ops)}
+    numbers: dict[Var, int] = {}
+
+    def number(block: Block, start: int) -> int:
+        for binding in block.bindings():
+            if binding.var in open_:
+                numbers[binding.var] = start
+                start += 1
+            start = max((number(arm, start) for arm in blocks(binding.value)), default=start)
+        return start
+
+    return numbers, number(function.body, 0)
 
 
 def _rule(mode: str) -> Rule:
