@@ -226,7 +226,8 @@ def _kernel(nest: Nest, name: str, plan: Schedule) -> Iterator[str]:
     params = [f"GLOBAL char *p{i}" for i in range(place.moves)]
     params += ["GLOBAL char *scratch"] if plan.scratch else []
     yield f"KERNEL void {name}({', '.join(params)}, GLOBAL const i64 *block, i64 low, i64 high) {{"
-    yield f"  i64 n = block[{place.rounds + inner}];"
+    if not alone:
+        yield f"  i64 n = block[{place.rounds + inner}];"
     loops = list(range(place.loops if alone else inner))
     first = f"block[{place.flat}] ? {inner} : 0" if alone else "0"
     yield f"  i64 first = {first};"
