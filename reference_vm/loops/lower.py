@@ -137,10 +137,17 @@ class _Lowering:
         """Return the view that a result of the function is computed at."""
         shape = _shape(var)
         if len(shape) == len(self.domain):
-            return _against(shape, tuple(range(len(shape))), self.domain)
+            view = _against(shape, tuple(range(len(shape))), self.domain)
+            return self._folded(shape, view) if None in view[self._outer :] else view
         if self.row_axes and len(shape) == self._outer:
             return tuple(range(self._outer))
         raise NoLoops(f"%{var.name} has another rank than the domain")
+
+    def _folded(self, shape: tuple[object, ...], view: View) -> View:
+        """Return ``view`` without the row's axes that have one place: ``[1, 1]`` of ``[3, 1]``."""
+        outer = self._outer
+        inside = zip(shape[outer:], view[outer:], strict=True)
+        return (*view[:outer], *(None if dim == 1 else axis for dim, axis in inside))
 
     def _inner(self, view: View) -> Inner:
         """Return how a tensor seen at ``view`` moves along the innermost loop."""

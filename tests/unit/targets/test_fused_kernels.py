@@ -242,3 +242,11 @@ def test_softmax_along_another_axis_runs_in_the_library() -> None:
         "%y: f32[a, b] @host = softmax(%x, axis = 0) return %y",
     )
     assert target().compile(only_kernel(source), "cpu").library
+
+
+def test_fold_over_axes_of_one_place_has_one_place() -> None:
+    source = (
+        "%x: f32[n, 3, 1] @host) -> f32[n, 1, 1] @host",
+        "%s: f32[n, 1, 1] @host = sum(%x, axis = [1, 2], keepdims = true) return %s",
+    )
+    check(only_kernel(source), [random(4, 3, 1)])
