@@ -36,6 +36,8 @@ from reference_vm.targets.numba.target import NUMBA
 
 BUILD: Final = Path("build")
 
+VERDICTS: Final = ("passed", "failed", "unsupported", "not run")
+
 WIDTH: Final = 190
 """Columns of the table where there is no terminal to ask."""
 
@@ -104,7 +106,7 @@ def _table(findings: Sequence[Finding]) -> Table:
         table.add_column(name, justify="right")
     table.add_column("verdict")
     for f in findings:
-        if f.verdict == "not run":
+        if not f.devices:
             table.add_row(f.model, *[""] * 11, f.verdict)
             continue
         table.add_row(
@@ -131,7 +133,7 @@ def _bytes(count: int) -> str:
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    counts = {v: sum(f.verdict == v for f in findings) for v in ("passed", "failed", "not run")}
+    counts = {v: sum(f.verdict == v for f in findings) for v in VERDICTS}
     listed = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     compiled = NUMBA.statistics.compiled
     return f"models: {len(findings)}: {listed}; kernels compiled: {compiled}"

@@ -132,7 +132,9 @@ def _cast(call: Operands) -> Estimate:
             _widened(x, target), target, own=own, propagated=lambda: x.errors
         )
     if target.is_float:
-        value = _from_integers(x, target)
+        value = _widened(x, target)
+        if np.all(np.abs(value) <= 2.0**target.significand) and target.name != "f16":
+            return call.rounding.exact(value, None, target)
         return call.rounding.result(value, target, own=np.zeros(value.shape))
     if target.is_bool:
         own_bool = np.asarray(x.value != 0) | _is_nan(x)
@@ -146,10 +148,6 @@ def _is_nan(x: Estimate) -> Wide:
 
 
 def _widened(x: Estimate, target: DType) -> Wide:
-    return x.value.astype(Estimate.exact(np.zeros(()), target).value.dtype)
-
-
-def _from_integers(x: Estimate, target: DType) -> Wide:
     return x.value.astype(Estimate.exact(np.zeros(()), target).value.dtype)
 
 

@@ -78,20 +78,18 @@ class Geometry:
 
 
 def convolve(values: Wide, weights: Wide, geometry: Geometry, groups: int) -> Wide:
-    """Return the grouped correlation of ``values`` with ``weights``."""
+    """Return the grouped correlation of ``values`` with ``weights``: one product for each tap."""
     view = geometry.windows(values, 0)
-    batch, channels = view.shape[:2]
-    outputs, kernel = view.shape[2 : 2 + len(geometry.kernel)], geometry.kernel
-    grouped = view.reshape(batch, groups, channels // groups, *outputs, *kernel)
-    filters = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
-    folded = (1, *range(2 + len(outputs), 2 + 2 * len(outputs)))
-    parts = []
-    for group in range(groups):
-        part = np.tensordot(
-            grouped[:, group], filters[group], axes=(folded, tuple(range(1, 2 + len(kernel))))
-        )
-        parts.append(np.moveaxis(part, -1, 1))
-    return np.concatenate(parts, axis=1)
+    rank = len(geometry.kernel)
+    batch, _, *outputs = view.shape[: 2 + rank]
+    filters = weights.shape[0]
+    points = int(np.prod(outputs, dtype=np.int64))
+    total = np.zeros((batch, groups, filters // groups, points), np.result_type(values, weights))
+    for tap in np.ndindex(geometry.kernel):
+        seen = np.ascontiguousarray(view[(..., *tap)]).reshape(batch, groups, -1, points)
+        share = weights[(..., *tap)].reshape(groups, filters // groups, -1)
+        total += np.matmul(share, seen)
+    return total.reshape(batch, filters, *outputs)
 
 
 def _with_bias(call: Operands, result: Estimate, bias: Estimate | None) -> Estimate:
