@@ -224,6 +224,17 @@ def test_operators_with_a_row_rule_are_kernels(call: str, dtype: str) -> None:
     check(only_kernel(source), inputs, rtol=2e-5 if dtype != "f16" else 2e-3)
 
 
+def test_kept_axes_of_a_row_with_one_place_in_another_axis_hold_one_element() -> None:
+    source = (
+        "%x: f32[a, b, 1] @host) -> f32[a, 1, 1] @host",
+        "%y: f32[a, 1, 1] @host = sum(%x, axis = [1, 2], keepdims = true) return %y",
+    )
+    kernel = check(only_kernel(source), [random(2, 3, 1)])
+    room = np.full(8, 7, np.float32)
+    kernel(np, [random(2, 3, 1)], [room[:2].reshape(2, 1, 1)])
+    np.testing.assert_array_equal(room[2:], 7)
+
+
 def test_operand_may_be_read_in_two_ways() -> None:
     source = (
         "%x: f32[n, n] @host, %b: f32[n] @host) -> f32[n, n] @host",
