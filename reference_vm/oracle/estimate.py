@@ -35,9 +35,13 @@ Infinite errors mean something else: that a decision was too close to call.
 """
 
 
-def bounded(error: Wide) -> Wide:
-    """Return ``error`` with what has grown beyond all meaning at `VAST`, and infinity kept."""
-    return np.where(np.isinf(error), error, np.minimum(error, VAST))
+def bounded(error: Wide, magnitude: Wide | float = 0.0) -> Wide:
+    """Return ``error`` with what has grown beyond all meaning at `VAST`, and infinity kept.
+
+    ``magnitude`` is the value's own, beside which even an error above `VAST` may be small.
+    """
+    meaningful = np.where(np.isfinite(magnitude), magnitude, 0.0)
+    return np.where(np.isinf(error), error, np.minimum(error, np.maximum(VAST, meaningful)))
 
 
 def finite_unless_undecided(error: Wide, *operands: Wide) -> Wide:
@@ -171,7 +175,7 @@ class Rounding:
         self.noise[place] = np.nan_to_num(typical, nan=0.0, posinf=0.0).astype(np.float32)
         before = own if propagated is None else own + propagated()
         before = np.where(np.isnan(before), np.inf, before)
-        error = bounded(before + rounding)
+        error = bounded(before + rounding, magnitude)
         near = (magnitude + before >= _top(dtype)) & (magnitude - before < _top(dtype))
         near &= magnitude > _top(dtype) / 2  # else the bound is vacuous, not the value near
         value = _overflow(value, dtype)
