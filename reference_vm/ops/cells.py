@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias, final
 
 from reference_vm.ops.definition import Array, Namespace
 from reference_vm.ops.gate_functions import Function
+from reference_vm.ops.products import product
 
 State: TypeAlias = tuple[Array, ...]
 
@@ -43,7 +44,7 @@ class RnnCell:
 
     def step(self, xp: Namespace, gates: Array, state: State) -> State:
         (activation,) = self.activations
-        return (activation(xp, gates + xp.matmul(state[0], self.weights)),)
+        return (activation(xp, gates + product(xp, state[0], self.weights)),)
 
 
 @final
@@ -63,13 +64,13 @@ class GruCell:
         f, g = self.activations
         update_x, reset_x, hidden_x = _gates(gates, size)
         if self.linear_before_reset:
-            update_h, reset_h, hidden_h = _gates(xp.matmul(before, self.weights), size)
+            update_h, reset_h, hidden_h = _gates(product(xp, before, self.weights), size)
             reset = f(xp, reset_x + reset_h)
             share = reset * (hidden_h + self.hidden_bias)
         else:
-            update_h, reset_h = _gates(xp.matmul(before, self.weights[:, : 2 * size]), size)
+            update_h, reset_h = _gates(product(xp, before, self.weights[:, : 2 * size]), size)
             reset = f(xp, reset_x + reset_h)
-            share = xp.matmul(reset * before, self.weights[:, 2 * size :]) + self.hidden_bias
+            share = product(xp, reset * before, self.weights[:, 2 * size :]) + self.hidden_bias
         update = f(xp, update_x + update_h)
         candidate = g(xp, hidden_x + share)
         return ((1 - update) * candidate + update * before,)
@@ -91,7 +92,7 @@ class LstmCell:
     def step(self, xp: Namespace, gates: Array, state: State) -> State:
         hidden, cell = state
         f, g, h = self.activations
-        summed = gates + xp.matmul(hidden, self.weights)
+        summed = gates + product(xp, hidden, self.weights)
         into, out, forget, candidate = _gates(summed, hidden.shape[1])
         if self.peepholes is not None:
             into = into + self.peepholes[0] * cell

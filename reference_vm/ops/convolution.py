@@ -1,20 +1,15 @@
-"""Convolutions: conv, conv_transpose, conv_integer.
-
-A convolution gathers its windows into the columns of a matrix, block by block so that memory stays
-bounded, and multiplies each block by the weights: one product of the BLAS per group.
-"""
+"""Convolutions: conv, conv_transpose, conv_integer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
+from reference_vm.ops.correlation import correlate
 from reference_vm.ops.definition import (
     Array,
     Attr,
-    DataError,
     Namespace,
     OpCall,
     OpDef,
@@ -25,20 +20,13 @@ from reference_vm.ops.numerics import lifted
 from reference_vm.ops.operands import agreed, shaped
 from reference_vm.ops.windows import (
     ATTRS,
-    Windows,
     check_window_attrs,
     checked_outputs,
-    padded,
-    run_outputs,
-    window_view,
     windows_of,
 )
 from reference_vm.types import Dim, DType, TensorType, Type
 from reference_vm.types import dim as dims
 from reference_vm.types.dtype import FLOATS, I8, I32, U8
-
-BLOCK_BYTES: Final = 8 << 20
-"""How much memory the columns of one block may take, unless one row of results needs more."""
 
 
 def infer_windowed(call: OpCall, dtype: DType) -> TensorType:
@@ -91,10 +79,7 @@ def _infer_conv_integer(call: OpCall) -> Type:
 def _compute_conv(
     xp: Namespace, x: Array, w: Array, b: Array | None = None, *, group: int, **attrs: Any
 ) -> Array:
-    result = correlate(xp, x, w, windows_of(w.shape[2:], **attrs), group)
-    if b is not None:
-        result += b.reshape(-1, *(1,) * (x.ndim - 2))
-    return result
+    return correlate(xp, x, w, windows_of(w.shape[2:], **attrs), group, b)
 
 
 def _compute_conv_integer(
@@ -115,55 +100,6 @@ def _compute_conv_integer(
         w_wide -= w_zero_point.astype(xp.float64).reshape(-1, *(1,) * (w.ndim - 1))
     exact = correlate(xp, x_wide, w_wide, windows_of(w.shape[2:], **attrs), group)
     return exact.astype(xp.int64).astype(xp.int32)
-
-
-def correlate(xp: Namespace, x: Array, w: Array, windows: Windows, group: int) -> Array:
-    """Return ``x`` correlated with the kernels ``w``, in the dtype of both.
-
-    ``x`` is ``[N, C, spatial…]``, ``w`` is ``[M, C/group, kernel…]``, the result ``[N, M, …]``.
-
-    Raises:
-        DataError: The channels do not fit, or a kernel is larger than the padded ``x``.
-    """
-    if x.shape[1] != w.shape[1] * group or w.shape[0] % group:
-        raise DataError(
-            "shape-mismatch",
-            f"{x.shape[1]} channels do not fit weights of shape {w.shape} in {group} groups",
-        )
-    outputs = run_outputs(windows, x.shape[2:])
-    result = xp.zeros((x.shape[0], group, w.shape[0] // group, *outputs), dtype=x.dtype)
-    if result.size and w.size:
-        view = window_view(xp, padded(xp, x, windows, 0), windows, outputs)
-        _fill(xp, result, view, w.reshape(group, w.shape[0] // group, -1))
-    return result.reshape(x.shape[0], w.shape[0], *outputs)
-
-
-def _fill(xp: Namespace, result: Array, view: Array, weights: Array) -> None:
-    """Write ``weights`` times the windows of ``view`` into ``result``, block by block."""
-    group, features, depth = weights.shape
-    rank = result.ndim - 3
-    for images, axis, rows in _blocks(result.shape, group * depth * result.dtype.itemsize):
-        within = (slice(None),) * axis + (rows,)
-        block = view[(images, *(slice(None),) * (1 + rank), *within)]
-        columns = block.reshape(block.shape[0], group, depth, -1)
-        product = xp.matmul(weights, columns)
-        shape = (-1, group, features, *block.shape[-rank:])
-        result[(images, slice(None), slice(None), *within)] = product.reshape(shape)
-
-
-def _blocks(shape: tuple[int, ...], bytes_each: int) -> Iterator[tuple[slice, int, slice]]:
-    """Yield blocks of images, and of places along the longest output axis, small enough."""
-    outputs = shape[3:]
-    places = 1
-    for size in outputs:
-        places *= size
-    axis = max(range(len(outputs)), key=lambda i: outputs[i])
-    fit = max(1, BLOCK_BYTES // max(1, bytes_each))
-    images = max(1, min(shape[0], fit // places))
-    rows = max(1, min(outputs[axis], fit * outputs[axis] // places))
-    for image in range(0, shape[0], images):
-        for row in range(0, outputs[axis], rows):
-            yield slice(image, image + images), axis, slice(row, row + rows)
 
 
 _ATTRS: Final = {**ATTRS, "group": Attr((int,), 1)}

@@ -11,6 +11,7 @@ from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, DataError, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.numerics import lifted
 from reference_vm.ops.operands import agreed, shaped
+from reference_vm.ops.products import product
 from reference_vm.ops.shapes import greatest
 from reference_vm.ops.windows import (
     ATTRS,
@@ -134,7 +135,7 @@ def _scatter(xp: Namespace, x: Array, w: Array, spread: _Spread, group: int) -> 
     per_group = w.reshape(group, channels // group, w.shape[1], -1)
     for index, offset in enumerate(itertools.product(*map(range, w.shape[2:]))):
         weights = per_group[..., index].swapaxes(-1, -2)
-        part = xp.matmul(weights, columns).reshape(images, features, *sizes)
+        part = product(xp, weights, columns).reshape(images, features, *sizes)
         result[(slice(None), slice(None), *_places(spread.windows, offset, sizes))] += part
     cut = tuple(slice(before, before + n) for before, n in kept)
     return xp.ascontiguousarray(result[(slice(None), slice(None), *cut)])

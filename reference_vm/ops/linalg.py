@@ -9,6 +9,7 @@ from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.elementwise import X, Y
 from reference_vm.ops.numerics import lifted
+from reference_vm.ops.products import product
 from reference_vm.ops.shapes import broadcast, is_different, same_dim, str_shape
 from reference_vm.types import UNKNOWN, Dim, Shape, TensorType
 from reference_vm.types.dtype import FLOATS, NUMERIC
@@ -38,10 +39,6 @@ def _matmul_shape(call: OpCall, x: Shape, y: Shape) -> Shape:
     rows = x[-2:-1] if len(x) > 1 else ()
     columns = y[-1:] if len(y) > 1 else ()
     return (*lead, *rows, *columns)
-
-
-def _matmul(xp: Namespace, x: Array, y: Array) -> Array:
-    return xp.matmul(x, y)
 
 
 def _einsum_terms(call: OpCall) -> tuple[list[str], str]:
@@ -140,7 +137,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         summary="Matrix product of the last two axes, the others broadcast; integers wrap.",
         operands=(X, Y),
         infer=_infer_matmul,
-        compute=lifted(_matmul),
+        compute=lifted(product),
     ),
     OpDef(
         name="einsum",

@@ -13,6 +13,7 @@ from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand, Trait
 from reference_vm.ops.numerics import does_not_fit, quiet, widened
 from reference_vm.ops.operands import agreed
+from reference_vm.ops.products import product
 from reference_vm.ops.quantization_types import (
     QUANTIZED,
     infer_dequantize,
@@ -145,7 +146,7 @@ def _compute_matmul_integer(
             left = left - (a_zero_point[:, None] if per_row else a_zero_point).astype(xp.float64)
         if b_zero_point is not None:
             right = right - b_zero_point.astype(xp.float64)
-        return xp.asarray(xp.matmul(left, right)).astype(xp.int64).astype(xp.int32)
+        return xp.asarray(product(xp, left, right)).astype(xp.int64).astype(xp.int32)
     except ValueError as error:
         raise does_not_fit(error) from error
 

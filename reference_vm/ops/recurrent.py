@@ -14,6 +14,7 @@ from reference_vm.ops.cells import Cell, GruCell, LstmCell, RnnCell, State
 from reference_vm.ops.definition import Array, Attr, Compute, Namespace, OpDef, Operand
 from reference_vm.ops.gate_functions import Function, functions
 from reference_vm.ops.numerics import quiet, widened
+from reference_vm.ops.products import product
 from reference_vm.ops.recurrent_types import FORMS, directions
 
 
@@ -141,7 +142,7 @@ def _time_major(
     active = None if lengths is None else _active(xp, lengths, steps)
     last = []
     for index, cell in enumerate(cells):
-        flat = xp.matmul(x.reshape(steps * batch, features), w[index].T) + bias[index]
+        flat = product(xp, x.reshape(steps * batch, features), w[index].T) + bias[index]
         gates = flat.reshape(steps, batch, flat.shape[1])
         state = tuple(zeros if s is None else s[index] for s in initial)
         order = range(steps)[:: -1 if direction == "reverse" or index else 1]

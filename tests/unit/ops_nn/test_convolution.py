@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reference_vm.diagnostics import CompileError
-from reference_vm.ops import convolution
+from reference_vm.ops import correlation
 from reference_vm.ops.convolution import CONV, CONV_INTEGER
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
 from reference_vm.ops.definition import DataError
@@ -75,11 +75,28 @@ def test_conv_in_blocks_is_conv_at_once(limit: int, monkeypatch: pytest.MonkeyPa
     x, w = random(3, 4, 7, 9), random(6, 2, 3, 3)
     whole = compute(CONV, x, w, group=2, pads=(1, 1, 1, 1))
 
-    monkeypatch.setattr(convolution, "BLOCK_BYTES", limit)
+    monkeypatch.setattr(correlation, "BLOCK_BYTES", limit)
+    monkeypatch.setattr(correlation, "LEAST_PLACES", 1)
 
     np.testing.assert_allclose(
         compute(CONV, x, w, group=2, pads=(1, 1, 1, 1)), whole, rtol=1e-5, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("limit", [1, 4000, 1 << 20])
+def test_conv_by_long_strided_windows_is_the_sum_over_windows(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, w = random(2, 4, 5, 40), random(6, 2, 2, 9)
+    monkeypatch.setattr(correlation, "BLOCK_BYTES", limit)
+    monkeypatch.setattr(correlation, "LEAST_PLACES", 1)
+
+    found = compute(CONV, x, w, group=2, strides=(1, 3))
+
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 9), axis=(2, 3))[:, :, :, ::3]
+    per_group = windows.reshape(2, 2, 2, *windows.shape[2:])
+    expected = np.einsum("ngcabij,gmcij->ngmab", per_group, w.reshape(2, 3, 2, 2, 9))
+    np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4, atol=1e-5)
 
 
 def test_conv_of_f16_computes_in_f32_and_rounds_once() -> None:
