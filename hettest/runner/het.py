@@ -27,7 +27,7 @@ from hettest.devicemap import Binding, canonical, parse_binding, show
 from hettest.errors import UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.situation import Situation
-from hettest.expect.transfers import COPIES, MOVED, tally
+from hettest.expect.transfers import COPIES, MOVED, listing, tally
 from hettest.language import DiagnosticError, Module, from_onnx
 from hettest.outcome import Clause, Status
 from hettest.runner.program import ModuleProgram, TextProgram
@@ -61,7 +61,7 @@ class Prepared:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What was seen of a program whose checks all hold."""
 
@@ -107,6 +107,14 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(f"{c.name} {c.status}: {c.detail}" for c in self.clauses)
+
+    def __repr__(self) -> str:
+        """What a failed assertion about the report needs to show."""
+        if self.transfers is None:
+            return "<report: transfers not shown>"
+        counted = [t for t in self.transfers if t.cause in MOVED]
+        listed = "; ".join(line.strip() for line in listing(counted).splitlines())
+        return f"<report: {self.copies} copies, {self.moved} moved: {listed}>"
 
 
 @final
