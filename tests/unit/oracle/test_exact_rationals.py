@@ -1,4 +1,4 @@
-"""The oracle's arithmetic against exact rationals: its value is right, and its bound holds a run."""
+"""The oracle's arithmetic against exact rationals: its value is right, its bound holds a run."""
 
 from __future__ import annotations
 
