@@ -38,6 +38,9 @@ class ModelFile:
     input: str
     """Which input it gets, a key of `inputs.RECIPES`, perhaps with a number: ``voice-16000``."""
 
+    extra: str = ""
+    """Why the main job leaves it out unless it is asked for; empty if it does not."""
+
     @property
     def id(self) -> str:
         """The name that reports use: ``silero_vad/silero_vad_half``; unique."""

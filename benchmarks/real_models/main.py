@@ -1,7 +1,7 @@
 """The main job: real models split over two devices and judged, then the corpus.
 
     python -m benchmarks.real_models.main              # what `make run` does
-    python -m benchmarks.real_models.main MiniLM       # only models whose name contains the word
+    python -m benchmarks.real_models.main minilm       # only models whose name contains the word
 
 Prints a table of the models and writes reports under ``build/``. The exit code is 1 if a model or a
 conformance item of the reference fails; what onnxruntime fails is printed and does not count. With
@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.real_models.examine import Finding, examine
 from benchmarks.real_models.expected import expectations
-from benchmarks.real_models.lock import models
+from benchmarks.real_models.lock import ModelFile, models
 from hettest.devicemap import parse_devices
 from hettest.errors import UsageError
 from hettest.options import HetOptions
@@ -71,7 +71,10 @@ def main(words: Sequence[str] = ()) -> int:
 def _models(console: Console, words: Sequence[str]) -> list[Finding]:
     _, recorded = expectations()
     every = models()
-    chosen = [m for m in every if not words or any(w.lower() in m.id.lower() for w in words)]
+    chosen = [m for m in every if _is_chosen(m, words)]
+    for model in every:
+        if not words and model.extra:
+            console.print(f"left out: {model.id}: {model.extra}", markup=False)
     found = []
     with _progress(console) as progress:
         task = progress.add_task("models", total=len(chosen))
@@ -86,6 +89,12 @@ def _models(console: Console, words: Sequence[str]) -> list[Finding]:
                 last = found[-1]
                 console.print(f"{last.model}: {last.verdict}", markup=False)
     return found
+
+
+def _is_chosen(model: ModelFile, words: Sequence[str]) -> bool:
+    if not words:
+        return not model.extra
+    return any(word.lower() in model.id.lower() for word in words)
 
 
 @contextmanager
