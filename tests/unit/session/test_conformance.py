@@ -30,7 +30,7 @@ class Text:
     text: str
     id: str = "case"
 
-    def onnx(self) -> bytes:
+    def onnx(self, entry: str | None = None) -> bytes:
         raise NotImplementedError
 
 
