@@ -1,8 +1,8 @@
 """How long the IR takes at scale: build, hash, compare, verify, print and parse a long block.
 
-Run ``python -m benchmarks.ir_scale [BINDINGS]``; it prints seconds of the processor and statements per second for
-BINDINGS (100,000) and for a tenth of them, and how far each step is from linear. The exit code is
-1 if a step takes more than twice its linear time.
+Run ``python -m benchmarks.ir_scale [BINDINGS]``; it prints seconds of the processor and statements
+per second for BINDINGS (100,000) and for a tenth of them, and how far each step is from linear. The
+exit code is 1 if a step takes more than twice its linear time.
 """
 
 from __future__ import annotations

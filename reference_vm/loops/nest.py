@@ -12,12 +12,13 @@ Sizes are not part of a nest: one kernel serves all shapes of its ranks.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import TypeAlias, final
 
-from reference_vm.loops.code import Instruction
+from reference_vm.loops.code import Detail, Instruction
 from reference_vm.types.dtype import DType
 
 View: TypeAlias = tuple["int | None", ...]
@@ -87,6 +88,14 @@ class Nest:
         return self.rank - self.row_axes if self.row_axes else max(0, self.rank - 1)
 
     @cached_property
+    def form(self) -> str:
+        """All that makes up the nest, in a line; equal for equal nests, in every process."""
+        accesses = [(a.input, a.view, a.dtype.name, a.inner.name) for a in self.accesses]
+        code = [(c.op, c.args, c.dtype.name, _exactly(c.detail)) for c in self.code]
+        stores = [(s.output, s.view, s.value, s.dtype.name, s.inner.name) for s in self.stores]
+        return repr((self.rank, self.row_axes, accesses, code, stores))
+
+    @cached_property
     def per_element(self) -> tuple[bool, ...]:
         """For each instruction, whether it depends on the place in the row."""
         found: list[bool] = []
@@ -106,3 +115,8 @@ class Nest:
             phase = max((found[a] for a in instruction.args), default=0)
             found.append(phase + 1 if instruction.op == "fold" else phase)
         return tuple(found)
+
+
+def _exactly(detail: Detail) -> Detail | tuple[str]:
+    """Return what tells every two numbers apart when written, NaNs and zeros by sign included."""
+    return (struct.pack("<d", detail).hex(),) if isinstance(detail, float) else detail

@@ -1,18 +1,24 @@
 """From LLVM IR to addresses: optimise, emit object code, link it into the process.
 
-What was compiled once is found again by its text: in this process by `Machine`, and in later ones
-by the `ObjectCache`. The key holds the processor, its features and the version of LLVM.
+What was compiled once is found again by its form, without being printed: in this process by
+`Machine`, and in later ones by the `ObjectCache`. The key also holds the modules that print it, the
+processor, its features and the version of LLVM.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from typing import Any, Final, final
 
 import llvmlite.binding as llvm
 
+from reference_vm import loops
+from reference_vm.loops.llvm import print_llvm
+from reference_vm.loops.nest import Nest
 from reference_vm.targets.numba.object_cache import ObjectCache
 
 ENTRY: Final = "@kernel"
@@ -60,6 +66,13 @@ class Machine:
         return f"{name} {features} {llvm.llvm_version_info}"
 
     @cached_property
+    def _printer(self) -> str:
+        """A hash of the modules between a nest and its text: what others printed is not found."""
+        modules = sorted(files(loops).iterdir(), key=lambda m: m.name)
+        sources = [m.read_bytes() for m in modules if m.name.endswith(".py")]
+        return hashlib.sha256(b"".join(sources)).hexdigest()
+
+    @cached_property
     def converts_f16(self) -> bool:
         """Whether the processor converts f16 itself; the functions that would are not linked."""
         return "x86" not in llvm.get_process_triple() or "+f16c" in self._processor[1]
@@ -77,23 +90,24 @@ class Machine:
         empty = llvm.parse_assembly("")
         return llvm.create_mcjit_compiler(empty, self._target.create_target_machine())
 
-    def address(self, text: str) -> int:
-        """Return the address of the function ``@kernel`` that a module of LLVM IR defines."""
-        return self._address(text, self.statistics)
+    def address(self, nest: Nest) -> int:
+        """Return the address of the kernel that a loop nest describes."""
+        form = f"{self._printer}\n{nest.form}"
+        return self._address(form, lambda: print_llvm(nest, ENTRY[1:]), self.statistics)
 
     def glue_address(self, text: str) -> int:
-        """Return the same of a function that is no kernel, and is not counted as one."""
-        return self._address(text, Statistics())
+        """Return the address of the function ``@kernel`` of a module of LLVM IR; not counted."""
+        return self._address(text, lambda: text, Statistics())
 
-    def _address(self, text: str, statistics: Statistics) -> int:
-        key = hashlib.sha256(f"{self._identity}\n{text}".encode()).hexdigest()
+    def _address(self, form: str, text: Callable[[], str], statistics: Statistics) -> int:
+        key = hashlib.sha256(f"{self._identity}\n{form}".encode()).hexdigest()
         if key in self._addresses:
             statistics.shared += 1
             return self._addresses[key]
         symbol = f"k{key[:40]}"
         code = self.cache.get(key)
         if code is None:
-            code = self._compile(text.replace(ENTRY, f"@{symbol}"))
+            code = self._compile(text().replace(ENTRY, f"@{symbol}"))
             self.cache.put(key, code)
             statistics.compiled += 1
         else:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, final
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.loops.kernel import LoopRule, Move
-from reference_vm.loops.llvm import print_llvm
 from reference_vm.loops.lower import NoLoops, lower
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
@@ -105,7 +104,7 @@ class NumbaTarget:
             return self.library.compile(function, device_kind)
         if not self.machine.converts_f16 and any(c.dtype == F16 for c in nest.code):
             return self.library.compile(function, device_kind)
-        entry = self.machine.address(print_llvm(nest, "kernel"))
+        entry = self.machine.address(nest)
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
         return CompiledKernel(
             function.name,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from reference_vm.loops.code import Instruction
+from reference_vm.loops.nest import Nest
+from reference_vm.targets.numba.machine import Machine
 from reference_vm.targets.numba.object_cache import VARIABLE, ObjectCache, default_folder
 from reference_vm.targets.numba.target import NumbaTarget
+from reference_vm.types.dtype import F32
 from tests.unit.targets.test_fused_kernels import ROW_RESULT, SOFTMAX, only_kernel
 
 KEY = "ab" * 32
@@ -56,6 +62,28 @@ def test_second_target_compiles_nothing(tmp_path: Path) -> None:
             target.compile(function, "cpu")
         counts = target.statistics
         assert (counts.compiled, counts.loaded) == (compiled, loaded)
+
+
+def test_code_that_another_printer_made_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = only_kernel(SOFTMAX)
+    NumbaTarget(cache=ObjectCache(tmp_path)).compile(function, "cpu")
+    monkeypatch.setattr(Machine, "_printer", "another")
+
+    target = NumbaTarget(cache=ObjectCache(tmp_path))
+    target.compile(function, "cpu")
+
+    assert (target.statistics.compiled, target.statistics.loaded) == (1, 0)
+
+
+@pytest.mark.parametrize("twin", [-0.0, math.nan, 5e-324])
+def test_nests_that_differ_in_a_number_differ_in_form(twin: float) -> None:
+    zero = Nest(1, 0, (), (Instruction("literal", (), F32, 0.0),), ())
+    other = replace(zero, code=(replace(zero.code[0], detail=twin),))
+
+    assert other.form != zero.form
+    assert other.form == replace(other).form
 
 
 def test_damaged_kernel_is_compiled_again_and_right(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""What the benchmarks share: contenders that take turns, and a verdict on a limit.
+
+Taking turns, a busy machine is busy for all of them; a ratio is the median over the rounds of the
+ratios within each.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+_SLOWING: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+"""Settings that some machines need for old builds of the BLAS, and that hamper a current one."""
+
+
+def unhampered(module: str, arguments: Sequence[str] = ()) -> int | None:
+    """Run ``module`` again without settings that slow the BLAS down; ``None``: there are none.
+
+    Returns:
+        The exit code of the other process.
+    """
+    if not any(name in os.environ for name in _SLOWING):
+        return None
+    environment = {name: v for name, v in os.environ.items() if name not in _SLOWING}
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def in_turn(
+    contenders: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    warm_up: int = 3,
+    pause: float = 0.0,
+) -> dict[str, list[float]]:
+    """Return the seconds of each contender in each round.
+
+    ``pause`` seconds pass before each, so that the threads of the one before have come to rest.
+    """
+    spent: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds + warm_up):
+        for name, run in contenders.items():
+            time.sleep(pause)
+            start = time.perf_counter()
+            run()
+            if turn >= warm_up:
+                spent[name].append(time.perf_counter() - start)
+    return spent
+
+
+def ratio(spent: Mapping[str, Sequence[float]], name: str, to: str) -> float:
+    """Return the median over the rounds of one contender's time as a multiple of another's."""
+    return statistics.median(a / b for a, b in zip(spent[name], spent[to], strict=True))
+
+
+def within(what: str, value: float, limit: float, unit: str = "") -> bool:
+    """Print a measured value beside its limit, and return whether it keeps to it."""
+    kept = value <= limit
+    print(f"{what}: {value:.4g}{unit}, at most {limit:g}{unit}: {'kept' if kept else 'MISSED'}")
+    return kept
+
+
+__all__ = ["in_turn", "ratio", "unhampered", "within"]
