@@ -103,7 +103,8 @@ def unary(op: str, x: Number) -> Number:
 
 def _sign(x: Number) -> Number:
     if x.dtype.is_float:
-        return x.gt(0.0).select(x.like(1.0), x.lt(0.0).select(x.like(-1.0), x))  # else 0 or NaN
+        rest = x.eq(0.0).select(x.like(0.0), x)  # of either sign is 0, and NaN is NaN
+        return x.gt(0.0).select(x.like(1.0), x.lt(0.0).select(x.like(-1.0), rest))
     positive = x.gt(0).select(x.like(1), x.like(0))
     return positive if x.dtype.kind is Kind.UNSIGNED else x.lt(0).select(x.like(-1), positive)
 
