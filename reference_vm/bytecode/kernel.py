@@ -24,6 +24,14 @@ class Kernel(Protocol):
         """Whether it calls a library (`OpDef.compute`) rather than code made for it."""
         ...
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether it may report an error that depends on data; if so, it also runs for nothing.
+
+        A kernel that cannot is not called when all its results are empty.
+        """
+        ...
+
     def __call__(
         self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
     ) -> Sequence[Any]:

@@ -31,13 +31,14 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
     note = _Noter(device, _launch_template(image, instruction))
     adopt = _adopter(instruction.targets)
     sized = all(target.is_sized for target in instruction.targets)
+    can_fail = kernel.can_fail
 
     def step(frame: Frame) -> None:
         registers, run = frame.registers, frame.run
         inputs = [registers[a] for a in args]
         outputs = [make(frame) for make in makers]
         for out in outputs:
-            if out is None or out.nbytes:
+            if can_fail or out is None or out.nbytes:
                 break
         else:
             _keep(registers, results, outputs)

@@ -49,6 +49,7 @@ class LibraryKernel:
     several: bool
     """Whether the results are a tuple."""
 
+    can_fail: bool
     library: bool = True
 
     def __call__(
@@ -90,6 +91,7 @@ class SequenceKernel:
     results: tuple[int, ...]
     """The slots of the results."""
 
+    can_fail: bool
     library: bool = True
 
     def __call__(
@@ -197,7 +199,15 @@ class NumpyTarget:
         several = isinstance(binding.var.type, TupleType)
         compute = self.ops[call.op].compute
         places = _places(call.args, slots)
-        return LibraryKernel(function.name, (call.op,), compute, places, dict(call.attrs), several)
+        return LibraryKernel(
+            function.name,
+            (call.op,),
+            compute,
+            places,
+            dict(call.attrs),
+            several,
+            self.can_fail(function),
+        )
 
     def _sequence(
         self, function: Function, bindings: Sequence[Binding], slots: _Slots
@@ -213,7 +223,18 @@ class NumpyTarget:
         results = tuples.get(result, (result,))
         calls = [b.value.op for b in bindings if isinstance(b.value, Call)]
         return SequenceKernel(
-            function.name, tuple(calls), tuple(steps), tuple(slots[r] for r in results)
+            function.name,
+            tuple(calls),
+            tuple(steps),
+            tuple(slots[r] for r in results),
+            self.can_fail(function),
+        )
+
+    def can_fail(self, function: Function) -> bool:
+        """Whether an operator of ``function`` may report an error that depends on data."""
+        return any(
+            isinstance(b.value, Call) and self.ops[b.value.op].can_fail(b.var.type)
+            for b in function.body.bindings()
         )
 
     def _step(self, binding: Binding, slots: _Slots) -> _Step:

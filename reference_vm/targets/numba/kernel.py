@@ -48,6 +48,7 @@ class CompiledKernel:
 
     workers: Workers = field(default_factory=Workers)
     library: bool = False
+    can_fail: bool = False
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)
     _header: Any = None
     """For arrays like those of the last call, if the fast way takes them."""

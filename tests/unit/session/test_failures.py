@@ -34,6 +34,17 @@ def test_an_index_out_of_range_names_operator_line_and_variable() -> None:
     assert found.span.line == 5
 
 
+@pytest.mark.parametrize("executor", ["numpy", "numba"])
+def test_an_index_out_of_range_is_found_for_an_empty_result_too(executor: str) -> None:
+    module = rv.parse(
+        "module { fn @main(%x: f32[n, 0], %i: i64[2]) -> f32[2, 0] {\n"
+        "    %z = take(%x, %i, axis = 0)\n    return %z\n  }\n}"
+    )
+    session = rv.Session(rv.compile(module, executor=executor))
+    found = failure(lambda: session.run("main", np.zeros((3, 0), np.float32), np.array([0, 3])))
+    assert found.code == "index-out-of-range"
+
+
 def test_the_session_works_on_after_a_failure() -> None:
     session = loaded(TAKE)
     failure(lambda: session.run("main", X, np.array([0, 9])))
