@@ -194,9 +194,34 @@ def _top(dtype: DType) -> Any:
     return np.ldexp(2 - half, power - 1)
 
 
+def overflows(magnitude: Wide, dtype: DType) -> Wide:
+    """Return where a magnitude is too great for ``dtype``."""
+    return np.asarray(magnitude >= _top(dtype))
+
+
 def _overflow(value: Wide, dtype: DType) -> Wide:
     """Return ``value`` with numbers too great for ``dtype`` made infinite."""
     return np.where(np.abs(value) >= _top(dtype), np.copysign(np.inf, value), value)
+
+
+def magnitudes(x: Wide) -> Wide:
+    """Return the sizes of the elements that are numbers, and 0 for infinities and NaN."""
+    return np.where(np.isfinite(x), np.abs(x), 0.0)
+
+
+def unless_overflowing(value: Wide, own: Wide, peak: Wide, dtype: DType) -> tuple[Wide, Wide]:
+    """Return a folded value and its own error, undecided where the order of folding tells.
+
+    Args:
+        value: What terms add up to.
+        own: The error that adding them up may make.
+        peak: What the terms' `magnitudes` add up to: a part of the terms may overflow if this does,
+            and then the rest cannot bring it back. Without cancellation the whole overflows too.
+        dtype: The dtype of the operands.
+    """
+    cancels = ~np.isfinite(value) | (np.abs(value) < 0.999 * peak)
+    risky = overflows(peak, accumulator(dtype)) & cancels & ~np.isnan(value)
+    return np.where(risky, 0.0, value), np.where(risky, np.inf, own)
 
 
 def unit(dtype: DType) -> float:

@@ -55,6 +55,9 @@ def _grid_sample(call: Operands) -> Estimate:
     mode, padding = str(call.attrs["mode"]), str(call.attrs["padding_mode"])
     align = bool(call.attrs["align_corners"])
     sizes = x.value.shape[2:]
+    if not x.value.size:
+        shape = (*x.value.shape[:2], *grid.value.shape[1:-1])
+        return Estimate(np.zeros(shape, x.value.dtype), None, x.dtype)
     taps = []
     for axis, size in enumerate(sizes):
         places = _places(grid.value[..., len(sizes) - 1 - axis], size, align)

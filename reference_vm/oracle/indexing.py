@@ -140,6 +140,9 @@ def _one_hot(call: Operands) -> Estimate:
 def _compress(call: Operands) -> Estimate:
     keep = np.flatnonzero(call[1].value)
     axis = call.attrs["axis"]
+    size = call[0].value.size if axis is None else call[0].value.shape[int(axis)]
+    if np.any(keep >= size):
+        raise index_out_of_range("compress", int(keep[-1]), size)
     if axis is None:
         return moved(call, lambda a: a.ravel()[keep])
     return moved(call, lambda a: np.take(a, keep, int(axis)))

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.oracle.estimate import Estimate, Wide, magnitudes, unit, unless_overflowing
 from reference_vm.types.dtype import DType
 
 
@@ -46,6 +46,10 @@ def product(
         left, right = np.abs(x.value), np.abs(y.value)
         sizes = np.asarray(multiply(left, right))
         u = unit(dtype)
+        peak = sizes
+        if not np.isfinite(sizes).all():
+            peak = np.asarray(multiply(magnitudes(left), magnitudes(right)))
+        value, own = unless_overflowing(value, sizes * (u * (terms + 1)), peak, dtype)
 
         def propagated() -> Wide:
             total = np.zeros(value.shape)
@@ -59,7 +63,7 @@ def product(
         return call.rounding.result(
             value,
             dtype,
-            own=sizes * (u * (terms + 1)),
+            own=own,
             noise=lambda: (sizes + np.abs(value) * max(terms, 1) ** 0.5) * (u / 2),
             propagated=moves,
         )

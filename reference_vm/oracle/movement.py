@@ -9,17 +9,23 @@ from typing import Final
 
 import numpy as np
 
+from reference_vm.diagnostics import DataError
 from reference_vm.oracle.definition import Meaning, Operands, moved
 from reference_vm.oracle.estimate import Estimate, Result, Wide
 from reference_vm.types.dtype import I64
 
 
 def target_shape(old: tuple[int, ...], wanted: Sequence[int], allow_zero: bool) -> tuple[int, ...]:
-    """Return ONNX's reading of a reshape target: 0 keeps a dim, one -1 takes the rest."""
-    dims = [old[i] if d == 0 and not allow_zero else d for i, d in enumerate(wanted)]
+    """Return ONNX's reading of a reshape target: 0 keeps a dim, one -1 takes the rest.
+
+    The rest is what the dims that are not kept leave, so it is known beside an empty dim as well.
+    """
+    kept = [] if allow_zero else [i for i, d in enumerate(wanted) if d == 0]
+    dims = [old[i] if i in kept else d for i, d in enumerate(wanted)]
     if -1 in dims:
-        known = math.prod(d for d in dims if d != -1)
-        dims[dims.index(-1)] = math.prod(old) // known if known else 0
+        known = math.prod(d for i, d in enumerate(dims) if d != -1 and i not in kept)
+        rest = math.prod(d for i, d in enumerate(old) if i not in kept)
+        dims[dims.index(-1)] = rest // known if known else 0
     return tuple(dims)
 
 
@@ -124,18 +130,18 @@ def _pad(call: Operands) -> Estimate:
     before, after = [0] * rank, [0] * rank
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[i + len(axes)]
-    cut = tuple(
-        slice(max(0, -b), n - max(0, -a))
-        for b, a, n in zip(before, after, x.value.shape, strict=True)
-    )
     widths = [(max(0, b), max(0, a)) for b, a in zip(before, after, strict=True)]
+    cut = tuple(
+        slice(max(0, -b), sum(width) + n - max(0, -a))
+        for b, a, n, width in zip(before, after, x.value.shape, widths, strict=True)
+    )
     filling = fill.value.ravel()[0] if fill is not None and fill.value.size else 0
 
     def pad(array: Wide, constant: object) -> Wide:
         mode = str(call.attrs["mode"])
         if mode == "constant":
-            return np.pad(array[cut], widths, constant_values=constant)  # type: ignore[call-overload,no-any-return]
-        return np.pad(array[cut], widths, mode=mode)  # type: ignore[call-overload,no-any-return]
+            return np.pad(array, widths, constant_values=constant)[cut]  # type: ignore[call-overload,no-any-return]
+        return np.pad(array, widths, mode=mode)[cut]  # type: ignore[call-overload,no-any-return]
 
     error = None if x.error is None else pad(np.asarray(x.error), 0.0)
     return call.rounding.exact(pad(x.value, filling), error, x.dtype)
@@ -163,6 +169,9 @@ def _reverse_sequence(call: Operands) -> Estimate:
     lengths = call.integers(1)
     assert lengths is not None
     batch, time = int(call.attrs["batch_axis"]), int(call.attrs["time_axis"])
+    steps = call[0].value.shape[time]
+    if any(not 0 <= length <= steps for length in lengths):
+        raise DataError("index-out-of-range", f"reverse_sequence: a length is not in 0..{steps}")
 
     def reverse(array: Wide) -> Wide:
         front = np.moveaxis(array, (batch, time), (0, 1)).copy()

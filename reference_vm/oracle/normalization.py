@@ -60,7 +60,9 @@ def _standardize(
 ) -> Estimate:
     """Return ``(x - mean) / sqrt(variance + epsilon) * scale + bias`` over ``axes``."""
     x = call[0]
-    count = max(1, int(np.prod([x.value.shape[a] for a in axes], dtype=np.int64)))
+    if not x.value.size:
+        return Estimate(x.value, None, x.dtype)
+    count = int(np.prod([x.value.shape[a] for a in axes], dtype=np.int64))
     epsilon = float(call.attrs["epsilon"])
     u = unit(x.dtype)
     with np.errstate(all="ignore"):

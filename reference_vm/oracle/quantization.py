@@ -61,7 +61,9 @@ def _dequantize_linear(call: Operands) -> Estimate:
     shape = x.value.shape
     value = (x.value.astype(np.float64) - _zero(call, 2, shape)) * _along(call, scale.value, shape)
     own = np.abs(value) * unit(scale.dtype)
-    return call.rounding.result(np.asarray(value), scale.dtype, own=np.asarray(own))
+    wanted = call.attrs["output_dtype"]
+    dtype = wanted if isinstance(wanted, DType) else scale.dtype
+    return call.rounding.result(np.asarray(value), dtype, own=np.asarray(own))
 
 
 def _dynamic_quantize_linear(call: Operands) -> Result:

@@ -268,7 +268,7 @@ def _run(
     steps, batch = x.value.shape[:2]
     size = direction.r.shape[-1]
     values, errors = np.zeros((steps, batch, size), x.value.dtype), np.zeros((steps, batch, size))
-    limit = np.asarray(lengths)
+    limit = np.asarray(lengths, np.int64)
     for position in range(steps):
         at = np.where(backward, limit - 1 - position, position)
         active = (position < limit)[:, None]

@@ -14,7 +14,16 @@ import numpy as np
 
 from reference_vm.diagnostics import DataError
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.oracle.estimate import (
+    Estimate,
+    Wide,
+    accumulator,
+    magnitudes,
+    overflows,
+    unit,
+    unless_overflowing,
+)
+from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BOOL, I64, DType
 
 Axes = tuple[int, ...] | None
@@ -42,11 +51,13 @@ def _sum_of(mean: bool) -> Meaning:
             squares = np.sqrt(np.sum(np.square(x.value), axis=axes, keepdims=keep)) / max(
                 divisor, 1
             )
+            peak = np.sum(magnitudes(x.value), axis=axes, keepdims=keep)
         u = unit(x.dtype)
+        value, own = unless_overflowing(value, np.asarray(sizes * (u * (count + 1))), peak, x.dtype)
         return call.rounding.result(
             value,
             x.dtype,
-            own=np.asarray(sizes * (u * (count + 1))),
+            own=own,
             noise=lambda: np.asarray((squares + np.abs(value)) * (u * count**0.5)),
             propagated=lambda: np.asarray(
                 np.sum(x.errors, axis=axes, keepdims=keep) / max(divisor, 1)
@@ -77,8 +88,31 @@ def _prod(call: Operands) -> Estimate:
             return np.asarray(np.abs(value) * np.expm1(relative))
 
         own = np.abs(value) * (unit(x.dtype) * count * 1.01)
+
+        def folded(factors: Wide) -> Wide:
+            return np.asarray(np.prod(factors, axis=axes, keepdims=keep))
+
+        value, own = _unless_mixed(x, value, own, folded)
         moves = propagated if x.error is not None else None
         return call.rounding.result(value, x.dtype, own=own, propagated=moves)
+
+
+def _unless_mixed(
+    x: Estimate, value: Wide, own: Wide, folded: Callable[[Wide], Wide]
+) -> tuple[Wide, Wide]:
+    """Return a product and its own error, undecided where the order of folding tells.
+
+    That is where the factors above 1 may overflow, or those below 1 underflow, before the others
+    bring the product back.
+    """
+    sizes = np.abs(x.value)
+    with np.errstate(all="ignore"):
+        up = folded(np.where(np.isfinite(sizes), np.maximum(sizes, 1.0), 1.0))
+        down = folded(np.where(sizes < 1, sizes, 1.0))
+    beyond = overflows(up, accumulator(x.dtype)) & (down < 1)
+    beneath = (down < np.finfo(to_numpy(accumulator(x.dtype))).tiny) & (up > 1) & (value != 0)
+    risky = (beyond | beneath) & ~np.isnan(value)
+    return np.where(risky, 0.0, value), np.where(risky, np.inf, own)
 
 
 def _extreme(greatest: bool) -> Meaning:
@@ -156,7 +190,7 @@ def _cumulative(product: bool) -> Meaning:
         def scan(array: Wide, scanner: Callable[..., Wide], start: int) -> Wide:
             turned = np.flip(array, axis) if reverse else array
             result = scanner(turned, axis=axis, dtype=array.dtype)
-            if exclusive:
+            if exclusive and result.shape[axis]:
                 first = np.full_like(np.take(result, [0], axis), start)
                 rest = np.take(result, range(result.shape[axis] - 1), axis)
                 result = np.concatenate([first, rest], axis)
@@ -168,6 +202,11 @@ def _cumulative(product: bool) -> Meaning:
                 return Estimate(value, None, x.dtype)
             sizes = np.abs(value) if product else scan(np.abs(x.value), np.cumsum, 0)
             own = sizes * (unit(x.dtype) * (x.value.shape[axis] + 1))
+            if product:
+                value, own = _unless_mixed(x, value, own, lambda f: scan(f, np.cumprod, 1))
+            else:
+                peak = scan(magnitudes(x.value), np.cumsum, 0)
+                value, own = unless_overflowing(value, own, peak, x.dtype)
             moves = None
             if x.error is not None:
                 errors = np.abs(value) * np.inf if product else scan(x.errors, np.cumsum, 0)

@@ -11,6 +11,7 @@ from typing import Final, final
 
 import numpy as np
 
+from reference_vm.diagnostics import DataError
 from reference_vm.oracle.definition import Meaning, Operands
 from reference_vm.oracle.estimate import Estimate, Wide, unit
 from reference_vm.types import Attrs
@@ -79,7 +80,10 @@ def _cubic(x: Fraction, a: Fraction) -> Fraction:
 
 
 def _weights(axis: _Axis, x: Fraction, attrs: Attrs) -> dict[int, Fraction]:
-    """Return the share of each operand element, clamped to the border, in one output element."""
+    """Return the share of each operand element, clamped to the border, in one output element.
+
+    Elements just out of reach are there too, with a share of 0.
+    """
     mode = str(attrs["mode"])
     if mode == "nearest":
         place = _nearest(x, str(attrs["nearest_mode"]))
@@ -93,7 +97,7 @@ def _weights(axis: _Axis, x: Fraction, attrs: Attrs) -> dict[int, Fraction]:
         offset = (place - x) * shrink
         weight = _hat(offset) if mode == "linear" else _cubic(offset, a)
         outside = not 0 <= place < axis.size
-        if not weight or (outside and attrs["exclude_outside"]):
+        if outside and attrs["exclude_outside"]:
             continue
         inside = min(max(place, 0), axis.size - 1)
         found[inside] = found.get(inside, Fraction(0)) + weight
@@ -103,11 +107,13 @@ def _weights(axis: _Axis, x: Fraction, attrs: Attrs) -> dict[int, Fraction]:
     return found
 
 
-def _matrix(axis: _Axis, attrs: Attrs) -> tuple[Wide, Wide, Wide]:
+def _matrix(axis: _Axis, attrs: Attrs) -> tuple[Wide, Wide, Wide, Wide]:
     """Return an axis's weights, how far rounded coordinates move them, and what lies outside.
 
-    The error of a weight is in units of the roundoff; what lies outside is extrapolated.
+    The error of a weight is in units of the roundoff; what lies outside is extrapolated. The last
+    is which elements are in reach, if only with a weight of 0.
     """
+    reach = np.zeros((axis.output, axis.size))
     matrix = np.zeros((axis.output, axis.size))
     wobble = np.zeros((axis.output, axis.size))
     outside = np.zeros(axis.output, np.bool_)
@@ -116,11 +122,12 @@ def _matrix(axis: _Axis, attrs: Attrs) -> tuple[Wide, Wide, Wide]:
         x = axis.coordinate(mode, index)
         weights = _weights(axis, x, attrs)
         for place, weight in weights.items():
+            reach[index, place] = 1.0
             matrix[index, place] = float(weight)
-            if str(attrs["mode"]) != "nearest":
+            if weight and str(attrs["mode"]) != "nearest":
                 wobble[index, place] = 4.0 * (abs(float(x)) + 1.0)
         outside[index] = mode == "tf_crop_and_resize" and not 0 <= x <= axis.size - 1
-    return matrix, wobble, outside
+    return matrix, wobble, outside, reach
 
 
 def _axes(call: Operands) -> list[_Axis | None]:
@@ -150,6 +157,8 @@ def _axes(call: Operands) -> list[_Axis | None]:
 def _from_sizes(
     policy: str, sizes: tuple[int, ...], axes: list[int], shape: tuple[int, ...]
 ) -> tuple[list[Fraction], list[int]]:
+    if not all(shape[a] for a in axes):
+        raise DataError("shape-mismatch", "resize: an axis without elements is given a size")
     scales = [Fraction(size, shape[a]) for size, a in zip(sizes, axes, strict=True)]
     if policy == "stretch":
         return scales, list(sizes)
@@ -158,30 +167,45 @@ def _from_sizes(
     return [scale] * len(axes), outputs
 
 
+def _product(weights: Wide, values: Wide) -> Wide:
+    """Return ``weights @ values``, where an element of weight 0 adds nothing, NaN or not."""
+    total = np.tensordot(weights, np.where(np.isfinite(values), values, 0), axes=(1, 0))
+    for place in np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))):
+        row = np.where(np.isfinite(values[place]), 0, values[place])
+        for output in np.flatnonzero(weights[:, place]):
+            total[output] += weights[output, place] * row
+    return total
+
+
 def _resize(call: Operands) -> Estimate:
     x = call[0]
     value, error, size = x.value, x.errors, np.abs(x.value)
     exact = str(call.attrs["mode"]) == "nearest"
     u = 0.0 if exact else max(unit(x.dtype) if x.dtype.is_float else 2.0**-24, 2.0**-53)
     beyond = np.zeros((), np.bool_)
+    endless = np.zeros(value.shape) if exact else 1.0 - np.isfinite(value)
     for number, axis in enumerate(_axes(call)):
         if axis is None:
             continue
-        matrix, wobble, outside = _matrix(axis, call.attrs)
+        matrix, wobble, outside, reach = _matrix(axis, call.attrs)
 
         def along(weights: Wide, values: Wide, number: int = number) -> Wide:
-            return np.moveaxis(np.tensordot(weights, values, axes=(1, number)), 0, number)
+            return np.moveaxis(_product(weights, np.moveaxis(values, number, 0)), 0, number)
 
         if exact:
-            place = np.argmax(matrix, axis=1)
+            place = np.argmax(matrix, axis=1) if matrix.size else np.zeros(len(matrix), np.int64)
             value, error = np.take(value, place, number), np.take(error, place, number)
             size = np.take(size, place, number)
         else:
             share = np.abs(matrix)
             error = along(share, error) + along(wobble + 8 * share, size) * u
             value, size = along(matrix, value), along(share, size)
+            endless = along(reach, endless)
         line = outside.reshape((-1,) + (1,) * (x.value.ndim - 1 - number))
         beyond = beyond | line
+    if not exact:  # an infinity with weights that cancel, or with a rounded 0, is left open
+        unknown = (endless > 0) & ~np.isnan(value)
+        value, error = np.where(unknown, 0.0, value), np.where(unknown, np.inf, error)
     fill = float(call.attrs["extrapolation_value"])
     value = np.where(beyond, fill, value)
     error = np.where(beyond, 0.0, error)

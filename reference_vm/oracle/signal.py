@@ -39,6 +39,8 @@ def _transform(call: Operands, z: Complex, sizes: Complex, matrix: Complex, kept
     value = _pairs(z @ matrix[:, :kept], kind)
     weight = float(np.abs(matrix[0, 0]))
     total = np.sum(np.abs(z), axis=-1, keepdims=True) * weight
+    known = np.isfinite(total)  # what infinity times 0 does is left open
+    value, total = np.where(known[..., None], value, 0.0), np.where(known, total, np.inf)
     own = np.broadcast_to(total[..., None] * (unit(x.dtype) * (length + 8)), value.shape)
     typical = np.sqrt(np.sum(np.square(np.abs(z)), axis=-1, keepdims=True)) * weight
     noise = np.broadcast_to(typical[..., None] * (unit(x.dtype) * length**0.5), value.shape)

@@ -62,7 +62,10 @@ class Geometry:
         padded = self._padded(values, fill)
         spans = tuple(d * (k - 1) + 1 for d, k in zip(self.dilations, self.kernel, strict=True))
         axes = tuple(range(2, 2 + rank))
+        short = [max(0, s - n) for s, n in zip(spans, padded.shape[2:], strict=True)]
+        padded = np.pad(padded, [(0, 0), (0, 0), *((0, n) for n in short)])
         view = np.lib.stride_tricks.sliding_window_view(padded, spans, axis=axes)
+        view = view[(slice(None), slice(None), *(slice(0 if n else None) for n in short))]
         steps = tuple(slice(None, None, s) for s in self.strides)
         gaps = tuple(slice(None, None, d) for d in self.dilations)
         return np.asarray(view[(slice(None), slice(None), *steps, *gaps)])
@@ -86,7 +89,8 @@ def convolve(values: Wide, weights: Wide, geometry: Geometry, groups: int) -> Wi
     points = int(np.prod(outputs, dtype=np.int64))
     total = np.zeros((batch, groups, filters // groups, points), np.result_type(values, weights))
     for tap in np.ndindex(geometry.kernel):
-        seen = np.ascontiguousarray(view[(..., *tap)]).reshape(batch, groups, -1, points)
+        tapped = np.ascontiguousarray(view[(..., *tap)])
+        seen = tapped.reshape(batch, groups, tapped.shape[1] // groups, points)
         share = weights[(..., *tap)].reshape(groups, filters // groups, -1)
         total += np.matmul(share, seen)
     return total.reshape(batch, filters, *outputs)
@@ -140,9 +144,9 @@ def _transposed(values: Wide, weights: Wide, call: Operands) -> Wide:
     before, wanted = _transposed_place(attrs, full, sizes, strides)
     batch, per_group = values.shape[0], weights.shape[1]
     out = np.zeros((batch, groups * per_group, *full), values.dtype)
-    x = values.reshape(batch, groups, -1, *sizes)
+    x = values.reshape(batch, groups, values.shape[1] // groups, *sizes)
     w = weights.reshape(groups, -1, per_group, *kernel)
-    for tap in np.ndindex(kernel):
+    for tap in np.ndindex(kernel) if values.size else ():
         share = np.stack(
             [np.tensordot(x[:, g], w[(g, ..., *tap)], axes=(1, 0)) for g in range(groups)], 1
         )
@@ -224,7 +228,8 @@ def _max_pool_with_indices(call: Operands) -> Result:
         planes = np.arange(x.value.shape[0] * x.value.shape[1]).reshape(*x.value.shape[:2])
         order = planes[(..., *(None,) * len(spatial))] * each.size + each
     view = geometry.windows(x.value, _lowest(x))
-    flat = view.reshape(*view.shape[: view.ndim - len(geometry.kernel)], -1)
+    taps = int(np.prod(geometry.kernel))
+    flat = view.reshape(*view.shape[: view.ndim - len(geometry.kernel)], taps)
     winner = np.argmax(flat, axis=-1)
     places = geometry.windows(order, -1).reshape(flat.shape)
     own = np.take_along_axis(places, winner[..., None], -1)[..., 0]
