@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, final
 
-from hettest.adapters.onnxruntime_process import Engine, Refused
-from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program, Rejected
+from hettest.adapters.onnxruntime_process import Engine
+from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Array, Value
@@ -79,10 +79,7 @@ class Executable:
             EngineDied: The engine's process died.
         """
         model = self.program.onnx(entry)
-        try:
-            self.engine.load(model)
-        except Refused as refused:
-            raise Rejected("compile", refused.kind, None, str(refused)) from None
+        self.engine.load(model)
         return model
 
     def run(self, entry: str, args: Sequence[Value], mode: Mode = Mode.DIRECT) -> Observation:
@@ -92,11 +89,7 @@ class Executable:
             Rejected: The engine refuses the model, or ended the run with an error.
             EngineDied: The engine's process died.
         """
-        model = self.load(entry)
-        try:
-            outputs = self.engine.run(model, _flat(args))
-        except Refused as refused:
-            raise Rejected("run", refused.kind, None, str(refused)) from None
+        outputs = self.engine.run(self.program.onnx(entry), _flat(args))
         return Observation(results=outputs[0] if len(outputs) == 1 else tuple(outputs))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from hettest.adapters.child import EngineDied
 from hettest.adapters.onnxruntime import Backend
-from hettest.adapters.onnxruntime_process import EngineDied
 from hettest.backend.protocol import Options, Rejected
 from hettest.capability import missing
 from hettest.case.expansion import Item
@@ -83,9 +83,9 @@ def test_a_model_that_it_refuses_is_rejected_at_compile(backend: Backend) -> Non
 
 def test_a_death_is_told_and_the_next_run_finds_a_new_process(backend: Backend) -> None:
     executable = backend.compile(TextProgram("x", DIVIDE), {}, Options())
-    engine = backend._engine
-    assert engine._process is not None
-    engine._process.kill()
+    process = backend._engine.child.process
+    assert process is not None
+    process.kill()
 
     with pytest.raises(EngineDied, match="killed by SIGKILL"):
         executable.run("main", (ints(7), ints(2)))
