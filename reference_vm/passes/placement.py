@@ -17,7 +17,7 @@ from reference_vm.analysis.sizes import nominal_bytes
 from reference_vm.analysis.values import Means, Operation, Origin, Use, Value
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Bound
-from reference_vm.passes.contested_groups import Contest, Net, settle
+from reference_vm.passes.contested_groups import Contest, Net, Settlement, settle
 from reference_vm.types import VirtualDevice
 
 
@@ -42,6 +42,9 @@ class Placement:
 
     proven: bool
     """Whether no plan moves less."""
+
+    contests: tuple[tuple[Contest, Settlement], ...] = ()
+    """Each group that several devices pull, and how it was shared out."""
 
 
 def place(
@@ -88,11 +91,12 @@ class _Rules:
             if len(group.pulls) <= 1:
                 device = next(iter(group.pulls), self.places.default)
                 self.on.update(dict.fromkeys(self._open(group), device))
-        settled = [settle(self._contest(group)) for group in found if len(group.pulls) > 1]
-        for settlement in settled:
+        contests = [self._contest(group) for group in found if len(group.pulls) > 1]
+        settled = tuple((contest, settle(contest)) for contest in contests)
+        for _, settlement in settled:
             self.on.update(settlement.on)
         devices = tuple(self._device(value) for value in self.graph.values)
-        return Placement(devices, all(s.proven for s in settled))
+        return Placement(devices, all(s.proven for _, s in settled), settled)
 
     def _fixed(self, operation: Operation) -> VirtualDevice | None:
         """Return where a request or the pins of its results say that ``operation`` runs."""
