@@ -65,6 +65,7 @@ __all__ = [
     "Unknown",
     "VirtualDevice",
     "bytes_of",
+    "evaluate_dim",
     "from_onnx",
     "infer_call",
     "leaves",

@@ -25,7 +25,7 @@ DEVICES: Final = 4
 
 _CLAIMS: Final = frozenset(
     {
-        *("device:cpu", "input:hir", "construct:tuple", "policy:replicate"),
+        *("device:cpu", "input:json", "construct:tuple", "policy:replicate"),
         *("shape:symbolic", "shape:unknown-dim", "shape:unknown-rank"),
         *("observe:placement", "observe:copies", "observe:bytes"),
         *(f"dtype:{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)),

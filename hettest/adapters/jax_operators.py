@@ -14,15 +14,29 @@ from hettest.language import DType, numpy_dtype
 Function = Callable[..., Any]
 
 _SAME_NAME: Final = (
-    "abs acos acosh add asin asinh atan atanh bitwise_and bitwise_invert bitwise_left_shift "
-    "bitwise_or bitwise_right_shift bitwise_xor ceil cos cosh divide equal exp floor floor_divide "
-    "fmod greater greater_equal isnan less less_equal log logical_and logical_not logical_or "
-    "logical_xor matmul maximum minimum multiply negative not_equal pow reciprocal remainder round "
-    "sign sin sinh sqrt square subtract tan tanh where"
-).split()
+    *("abs", "ceil", "floor", "negative", "reciprocal", "round", "sign", "sqrt", "square"),
+    *("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh"),
+    *(
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "fmod",
+        "pow",
+        "maximum",
+        "minimum",
+    ),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "where"),
+    *("logical_and", "logical_or", "logical_xor", "logical_not", "matmul"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"),
+    *("bitwise_left_shift", "bitwise_right_shift"),
+)
 """``jax.numpy`` has it by this name, for the same operands."""
 
-_REDUCTIONS: Final = ("all", "any", "max", "mean", "min", "prod")
+_REDUCTIONS: Final = ("all", "any", "mean", "prod")
 
 
 def _named(name: str) -> Function:
@@ -31,6 +45,22 @@ def _named(name: str) -> Function:
 
 def _reduction(name: str) -> Function:
     return lambda xp, x, *, axis, keepdims: getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+
+
+def _extremum(name: str, least: bool) -> Function:
+    """Of nothing it is the dtype's least or greatest value, which JAX wants to be told."""
+
+    def call(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+        if xp.issubdtype(x.dtype, xp.floating):
+            initial = -xp.inf if least else xp.inf
+        elif x.dtype == bool:
+            initial = not least
+        else:
+            limits = xp.iinfo(x.dtype)
+            initial = limits.min if least else limits.max
+        return getattr(xp, name)(x, axis=axis, keepdims=keepdims, initial=initial)
+
+    return call
 
 
 def _activation(name: str) -> Function:
@@ -186,6 +216,8 @@ OPERATORS: Final[Mapping[str, Function]] = {
     **{name: _activation(name) for name in ("sigmoid", "softmax", "softplus")},
     "softsign": _activation("soft_sign"),
     "hard_swish": _activation("hard_swish"),
+    "max": _extremum("max", least=True),
+    "min": _extremum("min", least=False),
     "sum": _sum,
     "argmax": _arg("argmax"),
     "argmin": _arg("argmin"),

@@ -238,8 +238,8 @@ class _Run:
         if call.op == "shape_of":
             assert isinstance(value, Held)
             return Dims(tuple(value.home.shape[attrs["start"] : attrs["end"]]))
-        data: Any = value.sizes if isinstance(value, Dims) else getattr(value, "home", value).size
-        raw = np.asarray(data, np.int64)
+        assert not isinstance(value, tuple)
+        raw = np.asarray(value.sizes if isinstance(value, Dims) else value.home.size, np.int64)
         return Held(self._name(binding.var), self._put(raw, None), raw, "constant")
 
     def _made(

@@ -120,6 +120,8 @@ class _Run:
         """Return why a backend that reads no text cannot be given the program."""
         if self.item.case.refused or self.environment.data.module(self.item.case) is None:
             return ("input:hir (what is to be refused is the text)",)
+        if not missing(["input:json"], self.environment.backend.capabilities):
+            return ()
         try:
             self._program().onnx(self._entry)
         except Inexpressible as error:
