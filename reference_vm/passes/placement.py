@@ -7,7 +7,7 @@ and constants by who reads them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from reference_vm.analysis.function_values import FunctionValues
@@ -86,7 +86,7 @@ class _Rules:
         free = [o.index for o in self.graph.operations if o.index not in self.on]
         facts = host_operations(self.graph, free)
         self.on.update(dict.fromkeys(facts, self.places.host))
-        found = groups(self.graph, self._unrequested(facts))
+        found = [self._with_neighbours(g) for g in groups(self.graph, self._unrequested(facts))]
         for group in found:
             if len(group.pulls) <= 1:
                 device = next(iter(group.pulls), self.places.default)
@@ -117,6 +117,17 @@ class _Rules:
             for o in self.graph.operations
             if o.request is None and not o.on_host and o.index not in facts
         ]
+
+    def _with_neighbours(self, group: Group) -> Group:
+        """Let merged values that nothing pulls be where they are made and read."""
+        operations = [self.graph.operations[i] for i in group.operations]
+        if group.pulls or not all(o.merge for o in operations):
+            return group
+        makers = {self.graph.values[r.value].operation for o in operations for r in o.reads}
+        around = {self.on[m] for m in makers if m is not None and m in self.on}
+        for value in (self.graph.values[v] for o in operations for v in o.results):
+            around |= self.readers(value)
+        return replace(group, pulls=frozenset(around))
 
     def _open(self, group: Group) -> list[int]:
         return [i for i in group.operations if i not in self.on]
