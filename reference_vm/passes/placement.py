@@ -46,6 +46,10 @@ class Placement:
     contests: tuple[tuple[Contest, Settlement], ...] = ()
     """Each group that several devices pull, and how it was shared out."""
 
+    groups: tuple[Group, ...] = ()
+    facts: frozenset[int] = frozenset()
+    """The operations that are on the host because they compute shapes or conditions."""
+
 
 def place(
     graph: FunctionValues,
@@ -96,7 +100,8 @@ class _Rules:
         for _, settlement in settled:
             self.on.update(settlement.on)
         devices = tuple(self._device(value) for value in self.graph.values)
-        return Placement(devices, all(s.proven for _, s in settled), settled)
+        proven = all(s.proven for _, s in settled)
+        return Placement(devices, proven, settled, tuple(found), facts)
 
     def _fixed(self, operation: Operation) -> VirtualDevice | None:
         """Return where a request or the pins of its results say that ``operation`` runs."""
