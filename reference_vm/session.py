@@ -18,7 +18,7 @@ import numpy as np
 
 from reference_vm import linking
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.compiler import Program
+from reference_vm.compiler import Program, collector_at_rest
 from reference_vm.devices.api import DeviceApi, MemoryStatistics, Tensor, nbytes_of
 from reference_vm.devices.catalog import open_device
 from reference_vm.devices.cpu import CpuDevice
@@ -58,6 +58,7 @@ class Session:
         self.intermediates: Mapping[str, Any] | None = None
         """What the last run computed, by source variable, if it was run with ``keep=True``."""
 
+    @collector_at_rest()
     def _load(self) -> Image:
         executable = self.program.executable
         devices = tuple(self._devices[name] for name in executable.devices)

@@ -15,7 +15,7 @@ from typing import Final, final
 import numpy as np
 
 from reference_vm.ops.definition import Array, DataError, Namespace
-from reference_vm.ops.sharing import share
+from reference_vm.ops.sharing import ALONE, is_worth_sharing, share
 from reference_vm.ops.windows import Windows, padded, run_outputs, window_view
 
 BLOCK_BYTES: Final = 1 << 20
@@ -23,6 +23,9 @@ BLOCK_BYTES: Final = 1 << 20
 
 LEAST_PLACES: Final = 128
 """Columns that a block has at least, if there are so many: fewer waste the way of the weights."""
+
+_STORING: Final = 16
+"""Multiplications that take as long as it takes to write an element of the result."""
 
 LONG_RUN: Final = 8
 """Kernel elements in a row from which on strided windows are gathered window by window."""
@@ -108,9 +111,11 @@ class _Blocks:
 
     def fill(self) -> None:
         blocks = list(self._cut())
-        if self.xp is np and len(blocks) > 1:
+        multiplications = self.result.size * (self.weights.shape[2] + _STORING)
+        if self.xp is np and is_worth_sharing(multiplications):
             share(blocks, self._fill)
-        else:
+            return
+        with ALONE:
             self._fill(iter(blocks))
 
     @property

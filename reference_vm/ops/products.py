@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from reference_vm.ops.definition import Array, Namespace
-from reference_vm.ops.sharing import ALONE, share, threads
-
-WORTH: Final = 1 << 24
-"""Multiplications from which on a product is shared: some 300 microseconds of one processor."""
+from reference_vm.ops.sharing import ALONE, is_worth_sharing, share, threads
 
 Part: TypeAlias = tuple[Array, Array, Array]
 """Two factors, and where their product goes."""
@@ -33,11 +30,10 @@ def product(xp: Namespace, x: Array, y: Array) -> Array:
 
 def _is_large(x: Array, y: Array) -> bool:
     return (
-        threads() > 1
-        and min(x.ndim, y.ndim) >= 2
+        min(x.ndim, y.ndim) >= 2
         and x.shape[-1] == y.shape[-2]
         and (y.ndim == 2 or x.shape[:-2] == y.shape[:-2])
-        and x.size * y.shape[-1] >= WORTH
+        and is_worth_sharing(x.size * y.shape[-1])
     )
 
 
@@ -75,4 +71,4 @@ def _cuts(size: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, size, step))
 
 
-__all__ = ["WORTH", "product"]
+__all__ = ["product"]

@@ -35,6 +35,14 @@ _NAMES: Final = (
 )
 
 
+WORTH: Final = 1 << 25
+"""Multiplications from which on work is shared: some 700 microseconds of one processor.
+
+A helper costs some ten microseconds where a processor is free, but where none is, the caller may
+wait for it for a time slice of the system.
+"""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class _Blas:
@@ -68,6 +76,11 @@ def threads() -> int:
     """
     blas = _blas()
     return 1 if blas is None else max(1, min(cores(), blas.threads))
+
+
+def is_worth_sharing(multiplications: int) -> bool:
+    """Whether work of so many multiplications is large, and there are threads for it."""
+    return multiplications >= WORTH and threads() > 1
 
 
 @final
@@ -133,4 +146,4 @@ def _submit(work: Callable[[Iterator[Item]], None], queue: Iterator[Item]) -> An
     return _pool(os.getpid()).submit(copy_context().run, work, queue)
 
 
-__all__ = ["ALONE", "share", "threads"]
+__all__ = ["ALONE", "is_worth_sharing", "share", "threads"]

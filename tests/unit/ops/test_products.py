@@ -29,8 +29,9 @@ SHAPES = (
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share even the smallest product, over three threads."""
-    monkeypatch.setattr(products, "WORTH", 1)
-    monkeypatch.setattr(products, "threads", lambda: 3)
+    monkeypatch.setattr(sharing, "WORTH", 1)
+    for module in (products, sharing):
+        monkeypatch.setattr(module, "threads", lambda: 3)
 
 
 def blas_threads() -> int:

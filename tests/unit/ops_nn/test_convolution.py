@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reference_vm.diagnostics import CompileError
-from reference_vm.ops import correlation
+from reference_vm.ops import correlation, sharing
 from reference_vm.ops.convolution import CONV, CONV_INTEGER
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
 from reference_vm.ops.definition import DataError
@@ -77,6 +77,7 @@ def test_conv_in_blocks_is_conv_at_once(limit: int, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(correlation, "BLOCK_BYTES", limit)
     monkeypatch.setattr(correlation, "LEAST_PLACES", 1)
+    monkeypatch.setattr(sharing, "WORTH", 1)
 
     np.testing.assert_allclose(
         compute(CONV, x, w, group=2, pads=(1, 1, 1, 1)), whole, rtol=1e-5, atol=1e-6

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 import pytest
 
 import reference_vm as rv
+from reference_vm.diagnostics import CompileError
+from reference_vm.passes import pipeline
 from reference_vm.runtime.trace import Record
 
 MAP = "host=cpu:0,accel=sim:0"
@@ -237,3 +240,23 @@ def test_a_virtual_clock_times_kernels_and_copies() -> None:
     (kernel,) = of_kind(session, "library", "kernel")
     assert kernel.duration is not None
     assert kernel.duration >= 5000
+
+
+def test_pythons_collector_rests_while_a_program_is_compiled_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[bool] = []
+    run = pipeline.run
+
+    def noted(*args: Any, **options: Any) -> Any:
+        seen.append(gc.isenabled())
+        return run(*args, **options)
+
+    monkeypatch.setattr(pipeline, "run", noted)
+
+    loaded(SHARED_INPUT)
+    with pytest.raises(CompileError):
+        rv.compile(rv.parse("module {\n}"), policy="none")
+
+    assert seen == [False]
+    assert gc.isenabled()
