@@ -14,7 +14,7 @@ Programs need no types and no placement; what the oracle cannot walk is a diagno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -45,6 +45,7 @@ from reference_vm.ops.typing import fill_attrs, operator
 from reference_vm.oracle.catalog import DECISIONS, MEANINGS
 from reference_vm.oracle.definition import Operands
 from reference_vm.oracle.estimate import Estimate, Result, Rounding
+from reference_vm.oracle.repetition import repeated
 from reference_vm.source import Span
 from reference_vm.types import Attrs, TensorType, Type
 from reference_vm.types import dim as dims
@@ -71,18 +72,10 @@ class _Walk:
     """Whether to go on from what the run showed, in place of the oracle's own estimate."""
 
     visit: Visit | None = None
-    called: set[str] = field(default_factory=set)
 
     def function(self, function: Function, args: Sequence[Result], depth: int) -> Result:
         if depth > MAX_DEPTH:
             raise CompileError(messages.oracle_unsupported("recursion", function.span))
-        if function.name in self.called:
-            self.observed = {
-                name: seen
-                for name, seen in self.observed.items()
-                if not name.startswith(f"{function.name}/")
-            }  # a second call: one name no longer says which value is meant
-        self.called.add(function.name)
         environment: dict[Var, Result] = dict(zip(function.params, args, strict=True))
         symbols: dict[str, int] = {}
         for param, argument in zip(function.params, args, strict=True):
@@ -241,7 +234,9 @@ def _walk(
     restart: bool = False,
     visit: Visit | None = None,
 ) -> Result:
-    walk = _Walk(module, rounding, dict(observed or {}), restart, visit)
+    many = repeated(module, entry)
+    once = {n: seen for n, seen in (observed or {}).items() if n.partition("/")[0] not in many}
+    walk = _Walk(module, rounding, once, restart, visit)
     return walk.function(module.by_name[entry], [to_result(a) for a in args], 0)
 
 
