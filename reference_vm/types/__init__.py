@@ -14,6 +14,7 @@ from reference_vm.types.types import (
     leaves,
     map_tensors,
     substitute_dims,
+    tensors,
 )
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "leaves",
     "map_tensors",
     "substitute_dims",
+    "tensors",
 ]

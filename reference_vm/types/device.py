@@ -60,6 +60,9 @@ class VirtualDevice:
 
     scope: str = GLOBAL_SCOPE
 
+    def __hash__(self) -> int:  # planners look devices up for every operator
+        return hash(self.role)
+
     def __str__(self) -> str:
         return f"@{self.role}"
 

@@ -55,7 +55,7 @@ class TensorType:
         return None if self.shape is None else product(self.shape)
 
     def on(self, vdevice: VirtualDevice | None) -> TensorType:
-        return replace(self, vdevice=vdevice)
+        return TensorType(self.dtype, self.shape, vdevice)
 
     def __str__(self) -> str:
         place = f" {self.vdevice}" if self.vdevice else ""
@@ -121,6 +121,24 @@ def leaves(type_: Type) -> Iterator[TensorType]:
             yield top
         elif isinstance(top, TupleType):
             stack.extend(reversed(top.items))
+
+
+def tensors(type_: Type) -> Iterator[TensorType]:
+    """Yield every tensor type in ``type_``, in functions and data types too, in order."""
+    stack: list[Type] = [type_]
+    while stack:
+        top = stack.pop()
+        match top:
+            case TensorType():
+                yield top
+            case TupleType(items=items):
+                stack.extend(reversed(items))
+            case FunctionType(params=params, result=result):
+                stack.extend((result, *reversed(params)))
+            case AdtType(args=args):
+                stack.extend(reversed(args))
+            case ShapeType():
+                pass
 
 
 def map_tensors(type_: Type, change: Callable[[TensorType], Type]) -> Type:
