@@ -1,0 +1,119 @@
+"""What `explain` knows of one function: its values, their places, and what to call things."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import final
+
+from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.sizes import nominal_bytes
+from reference_vm.analysis.values import Means, Origin, Read, Value
+from reference_vm.ir.nodes import Binding, Call, Function, Var
+from reference_vm.passes.context import PassContext
+from reference_vm.passes.placement import Places, place
+from reference_vm.passes.placement_reasons import Reasons, span_of
+from reference_vm.source import Span
+from reference_vm.types import VirtualDevice
+from reference_vm.types.types import TupleType
+
+
+@final
+class PlanFacts:
+    """One function before planning, placed by the planner's own rules."""
+
+    def __init__(
+        self, function: Function, ctx: PassContext, places: Places, asked: Mapping[Var, str]
+    ) -> None:
+        self.function = function
+        self.ctx = ctx
+        self.places = places
+        self.graph = FunctionValues(function, ctx.ops)
+        self.placement = place(self.graph, places, function.bounds, ctx.nominal)
+        self.reasons = Reasons(function, self.graph, self.placement, places, asked)
+        self.var_of = {v.name: v for v in self.graph.faces_of}
+
+    def home(self, value: Value) -> VirtualDevice:
+        """Return where ``value`` lives."""
+        return self.placement.devices[value.index]
+
+    def name(self, value: Value) -> str:
+        """Return what the trace calls ``value``; an item of a tuple has its index appended."""
+        name = named(value.var)
+        if not isinstance(value.var.type, TupleType):
+            return name
+        items = [v.index for v in self.graph.values_of(value.var)]
+        return f"{name}.{items.index(value.index)}"
+
+    def maker(self, value: Value) -> str:
+        """Return the operator that makes ``value``, or the word for where else it comes from."""
+        if value.operation is not None:
+            return op_of(self.graph.operations[value.operation].binding)
+        if value.origin is Origin.MOVED and value.means is not None:
+            return value.means.value
+        return value.origin.name.lower()
+
+    def line(self, value: Value) -> int | None:
+        """Return the line on which ``value`` is made."""
+        binding = self.reasons.bindings.get(value.var)
+        return line_of(value.var.span if binding is None else span_of(binding))
+
+    def bytes(self, value: Value) -> int:
+        """Return the bytes of ``value`` with symbols at their nominal sizes."""
+        return nominal_bytes(value.type, self.ctx.nominal, self.function.bounds)
+
+    @cached_property
+    def shown(self) -> list[int]:
+        """For each value, itself, or the value that it is moved from on one device."""
+        same = list(range(len(self.graph.values)))
+        on = self.placement.devices
+        for value in self.graph.values:
+            source = value.source
+            if (
+                source is not None
+                and value.means is not Means.COPY
+                and on[source] == self.home(value)
+            ):
+                same[value.index] = same[source]
+        return same
+
+    @cached_property
+    def _seen_as(self) -> Mapping[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for value, same in enumerate(self.shown):
+            found.setdefault(same, []).append(value)
+        return found
+
+    def reads_on(self, value: Value, device: VirtualDevice) -> list[Read]:
+        """Return the reads on ``device`` of a value, or of what is moved from it where it is."""
+        reads = (r for v in self._seen_as[value.index] for r in self.graph.values[v].reads)
+        return [r for r in reads if self.reasons.device_of_read(r) == device]
+
+    @cached_property
+    def views(self) -> list[tuple[str, ...]]:
+        """For each value, the names of the variables that only show it."""
+        shown: list[list[str]] = [[] for _ in self.graph.values]
+        for var in self.graph.faces_of:
+            values = self.graph.values_of(var)
+            if len(values) == 1 and values[0].var is not var:
+                shown[values[0].index].append(named(var))
+        return [tuple(names) for names in shown]
+
+
+def named(var: Var) -> str:
+    """Return what the trace calls a variable: ``main/%x``, or ``%x`` if a pass made it."""
+    return var.source or f"%{var.name}"
+
+
+def op_of(binding: Binding) -> str:
+    """Return the operator of ``binding``, or the word for its expression."""
+    value = binding.value
+    return value.op if isinstance(value, Call) else type(value).__name__.lower()
+
+
+def line_of(span: Span | None) -> int | None:
+    """Return the line of ``span``."""
+    return None if span is None else span.line
+
+
+__all__ = ["PlanFacts", "line_of", "named", "op_of"]
