@@ -29,6 +29,7 @@ _CLAIMS: Final = frozenset(
         *("dtype:bool", "dtype:f16", "dtype:f32", "dtype:f64"),
         *(f"op:{name}" for name in tvm_operators.NAMES),
         *("op:device_copy", "op:to_vdevice", "op:hint_on_device"),
+        *(f"-op:pow:{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)),
     }
 )
 

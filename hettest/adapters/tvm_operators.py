@@ -124,7 +124,7 @@ def _triangular(name: str) -> Function:
 
 
 def _take(op: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return op.take(x, indices, axis)
+    return op.take(x, indices, axis, mode="wrap")
 
 
 def _full(op: Any, shape: Any, value: Any) -> Any:

@@ -101,10 +101,14 @@ class Built:
         return note
 
     def _named(self, rows: list[Copy]) -> Iterator[Copy]:
-        """Yield the transfers with their variables, if there are as many as the compiler said."""
+        """Yield the transfers with their variables, if there are as many as the compiler said.
+
+        Which of them were inserted and which are the program's own is not told apart: all count as
+        copies, and arguments are not among them.
+        """
         known = self.moved if len(self.moved) == len(rows) else (None,) * len(rows)
         for row, name in zip(rows, known, strict=True):
-            yield Copy(row.source, row.target, name, row.bytes)
+            yield Copy(row.source, row.target, name, row.bytes, "read")
 
     def _results(self, value: Any) -> Value:
         if isinstance(value, self.tvm.runtime.Tensor):

@@ -252,6 +252,8 @@ def _anchor(base: Sequence[Comparison], spread: Callable[[], tuple[OracleResult,
     worst, text = 0.0, "exact"
     for number, pair in enumerate(base):
         values = np.stack([run[number].value for run in runs])
+        if values.dtype == np.bool_:
+            values = values.view(np.uint8)
         with np.errstate(all="ignore"):
             width = np.max(values, axis=0) - np.min(values, axis=0)
         finite = width[np.isfinite(width) & ~pair.undecided]
