@@ -25,6 +25,7 @@ from reference_vm.ir.nodes import (
     ShapeLiteral,
     Var,
 )
+from reference_vm.source import Span
 from reference_vm.types import Attrs, AttrValue, Dim, Poly, TupleType, Type, leaves, substitute_dims
 from reference_vm.types.dim import Unknown, substitute, symbol
 
@@ -45,14 +46,14 @@ class Inliner:
         variables: dict[Var, Var] = {}
         for param, arg in zip(own.params, args, strict=True):
             passed: list[Binding] = []
-            variables[param] = _passed(param, arg, passed)
+            variables[param] = _passed(param, arg, passed, call.span)
             yield from passed
         body = rewrite.rebuild(own.body, lambda b: (_with_dims(b, values),), variables)
         yield from body.bindings()
         result = rewrite.with_type(body.result, own.result)
         placed = _placed(body.result, result)
         if placed is not None:
-            yield Binding(placed, Alias(body.result))
+            yield Binding(placed, Alias(body.result, call.span))
         yield Binding(binding.var, Alias(placed or body.result, call.span), binding.request)
 
     def _dims(self, callee: Function, args: list[Var]) -> dict[str, Dim]:
@@ -89,7 +90,7 @@ def _symbols(function: Function) -> set[str]:
     return found
 
 
-def _passed(param: Var, arg: Var, made: list[Binding]) -> Var:
+def _passed(param: Var, arg: Var, made: list[Binding], span: Span | None) -> Var:
     """Return what stands for ``param``; what has to be computed for it is added to ``made``."""
     assert param.type is not None
     assert arg.type is not None
@@ -99,7 +100,7 @@ def _passed(param: Var, arg: Var, made: list[Binding]) -> Var:
     placed = _placed(var, param)
     if placed is None:
         return var
-    made.append(Binding(placed, Alias(var)))
+    made.append(Binding(placed, Alias(var, span)))
     return placed
 
 
