@@ -129,9 +129,15 @@ class _Reader:
         elif op is not None and op.has(Trait.MOVES_DATA) and binding.request is not None:
             device = self.situation.device(binding.request.role)
             self._begin(binding.var, frozenset({device}))
+            if call.op != "device_copy" and isinstance(first, nodes.Var):
+                self._also_called(binding.var, self.roots.get(first, ()))
         else:
             name = name_of(self.situation.function, binding.var)
             self._begin(binding.var, self.situation.made_on.get(name, frozenset()))
+
+    def _also_called(self, var: nodes.Var, sources: tuple[nodes.Var, ...]) -> None:
+        """Let a transfer of what ``var`` was placed from count: it may be there already."""
+        self.classes[var].update(name for root in sources for name in self.classes[root])
 
     def _stand_for(self, var: nodes.Var, source: nodes.Var) -> None:
         self._share(var, self.roots.get(source, ()))
