@@ -30,7 +30,7 @@ from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Binding, Call, Constant, Function, Module, ShapeLiteral, Var
 from reference_vm.ops.definition import Content, OpDef, Trait
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.types import Attrs, Dim, Poly, ShapeType, TensorType
+from reference_vm.types import Attrs, Dim, Poly, ShapeType, TensorType, Unknown
 from reference_vm.types.dtype import I64
 
 TARGETS: Final[Mapping[str, int]] = {"reshape": 1, "broadcast_to": 1, "expand": 1, "full": 0}
@@ -87,6 +87,9 @@ class _Lifter:
         target = call.args[position]
         if target in self.literals or type_.shape is None or not _is_said(type_.shape):
             return (binding,)
+        asked = self.contents.get(target) if isinstance(target, Var) else None
+        if asked is None or not _is_met(call.op, asked, type_.shape):
+            return (binding,)
         literal = Var(f"{binding.var.name}.shape", ShapeType(type_.shape))
         self.literals.add(literal)
         args = (*call.args[:position], literal, *call.args[position + 1 :])
@@ -99,6 +102,17 @@ def _is_placed(binding: Binding) -> bool:
     type_ = binding.var.type
     pinned = isinstance(type_, TensorType) and type_.vdevice is not None
     return binding.request is not None or pinned
+
+
+def _is_met(op: str, asked: Content, shape: Content) -> bool:
+    """Whether ``shape`` certainly answers what was asked for, so that no run can find a fault.
+
+    A target of ``expand`` may be less than the result, and one that is not known may be wrong.
+    """
+    if op == "expand":
+        last = shape[len(shape) - len(asked) :]
+        return all(want in (1, dim) for want, dim in zip(asked, last, strict=True))
+    return not any(isinstance(want, Unknown) for want in asked)
 
 
 def _is_said(dims: Content) -> bool:
