@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -131,7 +132,7 @@ def _scatter(xp: Namespace, x: Array, w: Array, spread: _Spread, group: int) -> 
     full: list[Any] = [spread.full(axis, size) for axis, size in enumerate(sizes)]
     reach = [max(f, before + n) for f, (before, n) in zip(full, kept, strict=True)]
     result = xp.zeros((images, features, *reach), dtype=x.dtype)
-    columns = x.reshape(images, group, channels // group, -1)
+    columns = x.reshape(images, group, channels // group, math.prod(sizes))
     per_group = w.reshape(group, channels // group, w.shape[1], -1)
     for index, offset in enumerate(itertools.product(*map(range, w.shape[2:]))):
         weights = per_group[..., index].swapaxes(-1, -2)

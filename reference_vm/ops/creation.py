@@ -60,7 +60,7 @@ def _infer_arange(call: OpCall) -> TensorType:
 
 def _arange_length(call: OpCall, start: Dim, stop: Dim, step: Dim) -> Dim:
     if step == 0:
-        raise call.error("shape-mismatch", "operand step is 0", "a step is positive or negative")
+        raise call.error("zero-step", "operand step is 0", "a step is positive or negative")
     if not isinstance(step, int):
         return UNKNOWN
     way = subtract(stop, start)

@@ -117,7 +117,7 @@ def _infer_tile(call: OpCall) -> TensorType:
 def _tile(xp: Namespace, x: Array, reps: Sequence[Any]) -> Array:
     counts = run_sizes(reps)
     if len(counts) != x.ndim:
-        raise DataError("shape-mismatch", f"{len(counts)} reps for a tensor of rank {x.ndim}")
+        raise DataError("rank-mismatch", f"{len(counts)} reps for a tensor of rank {x.ndim}")
     return xp.asarray(xp.tile(x, counts))
 
 

@@ -73,7 +73,7 @@ def _slice_operands(call: OpCall) -> list[Content | None]:
     if len({len(c) for c in found if c is not None}) > 1:
         raise call.error("shape-mismatch", "starts, ends, axes and steps have different lengths")
     if steps is not None and 0 in steps:
-        raise call.error("shape-mismatch", "a step is 0", "a step is positive or negative")
+        raise call.error("zero-step", "a step is 0", "a step is positive or negative")
     return found
 
 
