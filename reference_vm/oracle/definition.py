@@ -89,6 +89,14 @@ def division_by_zero(name: str) -> DataError:
     return DataError("division-by-zero", f"{name}: an integer is divided by 0")
 
 
+def does_not_fit(name: str, found: object) -> DataError:
+    return DataError("shape-mismatch", f"{name}: {found}")
+
+
+def zero_step(name: str) -> DataError:
+    return DataError("zero-step", f"{name} by steps of 0")
+
+
 def index_out_of_range(name: str, index: int, size: int) -> DataError:
     message = f"{name}: index {index} is outside [-{size}, {size - 1}]"
     return DataError("index-out-of-range", message)

@@ -11,7 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from reference_vm.oracle.definition import Meaning, Operands, index_out_of_range, moved
+from reference_vm.oracle.definition import (
+    Meaning,
+    Operands,
+    does_not_fit,
+    index_out_of_range,
+    moved,
+)
 from reference_vm.oracle.estimate import Estimate, Wide, unit
 from reference_vm.types.dtype import I64
 
@@ -127,6 +133,8 @@ def _scatter_nd(call: Operands) -> Estimate:
 def _one_hot(call: Operands) -> Estimate:
     depth = call.integers(1)
     assert depth is not None
+    if depth[0] < 1:
+        raise does_not_fit("one_hot", f"depth is {depth[0]}, expected 1 or more")
     off, on = call[2].value[0], call[2].value[1]
     indices = call[0].value.astype(np.int64)
     whole = np.where(indices < 0, indices + depth[0], indices)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from reference_vm.diagnostics import DataError
-from reference_vm.oracle.definition import Meaning, Operands, moved
+from reference_vm.oracle.definition import Meaning, Operands, does_not_fit, moved, zero_step
 from reference_vm.oracle.estimate import Estimate, Result, Wide
 from reference_vm.types.dtype import I64
 
@@ -26,15 +26,16 @@ def target_shape(old: tuple[int, ...], wanted: Sequence[int], allow_zero: bool) 
         known = math.prod(d for i, d in enumerate(dims) if d != -1 and i not in kept)
         rest = math.prod(d for i, d in enumerate(old) if i not in kept)
         dims[dims.index(-1)] = rest // known if known else 0
+    if math.prod(dims) != math.prod(old) or min(dims, default=0) < 0:
+        raise does_not_fit("reshape", f"{list(wanted)} for a tensor of {list(old)}")
     return tuple(dims)
 
 
 def _reshape(call: Operands) -> Estimate:
     wanted = call.integers(1)
     assert wanted is not None
-    if isinstance(call.args[1], tuple):
-        return moved(call, lambda a: a.reshape(wanted))
-    shape = target_shape(call[0].value.shape, wanted, bool(call.attrs["allow_zero"]))
+    literal = isinstance(call.args[1], tuple) or bool(call.attrs["allow_zero"])
+    shape = target_shape(call[0].value.shape, wanted, literal)
     return moved(call, lambda a: a.reshape(shape))
 
 
@@ -62,13 +63,23 @@ def _flatten(call: Operands) -> Estimate:
 def _broadcast_to(call: Operands) -> Estimate:
     shape = call.integers(1)
     assert shape is not None
+    if _broadcast(call, shape) != shape:
+        raise does_not_fit("broadcast_to", f"{list(shape)} is less than the operand's shape")
     return moved(call, lambda a: np.array(np.broadcast_to(a, shape)))
+
+
+def _broadcast(call: Operands, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that the first operand's and ``shape`` broadcast to."""
+    try:
+        return np.broadcast_shapes(call[0].value.shape, shape)
+    except ValueError as error:
+        raise does_not_fit("broadcast", error) from error
 
 
 def _expand(call: Operands) -> Estimate:
     wanted = call.integers(1)
     assert wanted is not None
-    shape = np.broadcast_shapes(call[0].value.shape, wanted)
+    shape = _broadcast(call, wanted)
     return moved(call, lambda a: np.array(np.broadcast_to(a, shape)))
 
 
@@ -89,7 +100,9 @@ def _split(call: Operands) -> Result:
     if sizes is None:
         count = int(call.attrs["num_outputs"])
         part = -(-size // count)
-        sizes = tuple(min(part, size - part * i) for i in range(count))
+        sizes = tuple(max(0, min(part, size - part * i)) for i in range(count))
+    if sum(sizes) != size or min(sizes, default=0) < 0:
+        raise does_not_fit("split", f"sizes {list(sizes)} of {size} elements")
     ends = np.cumsum(sizes)
     index = [slice(None)] * call[0].value.ndim
     parts: list[Estimate] = []
@@ -109,6 +122,8 @@ def _slice(call: Operands) -> Estimate:
     axes = axes if axes is not None else tuple(range(len(starts)))
     steps = steps if steps is not None else (1,) * len(starts)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step == 0:
+            raise zero_step("slice")
         size = shape[axis]
         first = start + size if start < 0 else start
         last = end + size if end < 0 else end
@@ -135,6 +150,12 @@ def _pad(call: Operands) -> Estimate:
         slice(max(0, -b), sum(width) + n - max(0, -a))
         for b, a, n, width in zip(before, after, x.value.shape, widths, strict=True)
     )
+    sizes = [n + b + a for n, b, a in zip(x.value.shape, before, after, strict=True)]
+    if min(sizes, default=0) < 0:
+        raise does_not_fit("pad", f"{list(pads)} would leave {sizes}")
+    empty = any(b + a and not n for b, a, n in zip(before, after, x.value.shape, strict=True))
+    if empty and call.attrs["mode"] != "constant":
+        raise does_not_fit("pad", "an empty axis has nothing to be padded with")
     filling = fill.value.ravel()[0] if fill is not None and fill.value.size else 0
 
     def pad(array: Wide, constant: object) -> Wide:
@@ -150,6 +171,8 @@ def _pad(call: Operands) -> Estimate:
 def _tile(call: Operands) -> Estimate:
     reps = call.integers(1)
     assert reps is not None
+    if len(reps) != call[0].value.ndim:
+        raise DataError("rank-mismatch", f"tile: {len(reps)} reps for rank {call[0].value.ndim}")
     return moved(call, lambda a: np.tile(a, reps))
 
 
@@ -199,6 +222,8 @@ def _shape_to_tensor(call: Operands) -> Estimate:
 def _tensor_to_shape(call: Operands) -> Result:
     dims = call.integers(0)
     assert dims is not None
+    if min(dims, default=0) < 0:
+        raise does_not_fit("tensor_to_shape", f"{list(dims)} has a negative size")
     return dims
 
 
@@ -211,6 +236,8 @@ def _full(call: Operands) -> Estimate:
 def _arange(call: Operands) -> Estimate:
     start, stop, step = call[0], call[1], call[2]
     first, last, by = (v.value.reshape(()) for v in (start, stop, step))
+    if by == 0:
+        raise zero_step("arange")
     if not start.dtype.is_float:
         values = np.arange(int(first), int(last), int(by)).astype(start.value.dtype)
         return Estimate(values, None, start.dtype)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.definition import Meaning, Operands, does_not_fit
 from reference_vm.oracle.estimate import Estimate, Result, Wide
 from reference_vm.types.dtype import I64
 
@@ -32,6 +32,8 @@ def _top_k(call: Operands) -> Result:
     assert count is not None
     axis = int(call.attrs["axis"]) % x.value.ndim
     largest = bool(call.attrs["largest"])
+    if not 0 <= count[0] <= x.value.shape[axis]:
+        raise does_not_fit("top_k", f"the first {count[0]} of {x.value.shape[axis]} elements")
     front = np.moveaxis(x.value, axis, -1)
     rows = front.reshape(-1, front.shape[-1])
     ordered = [_order(row, largest) for row in rows]
