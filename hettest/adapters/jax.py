@@ -2,8 +2,11 @@
 
 JAX has no planner: computation follows data. A requested operator's operands are brought to its
 device with ``jax.device_put``, once for each value and device; one without a request runs where
-JAX takes it to, which refuses operands that are committed to two devices. Placement is read off
-the arrays, and a transfer is shown where an array came to lie in another buffer on another device.
+JAX takes it to, which refuses operands that are committed to two devices. JAX has no hints. That
+is eager JAX; inside ``jax.jit`` a ``device_put`` to another device changes nothing.
+
+Placement is read off the arrays, and a transfer is shown where an array came to lie on another
+device or in another buffer: both are metered. Its cause is what the adapter made it for.
 
 JAX has four devices here, ``cpu:0`` to ``cpu:3``, in a process of its own.
 """
@@ -31,7 +34,7 @@ _CLAIMS: Final = frozenset(
         *(f"dtype:{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)),
         *("dtype:bool", "dtype:f16", "dtype:bf16", "dtype:f32", "dtype:f64"),
         *(f"op:{name}" for name in jax_operators.NAMES),
-        *("op:device_copy", "op:to_vdevice", "op:hint_on_device"),
+        *("op:device_copy", "op:to_vdevice"),
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, final
 
 import numpy as np
@@ -41,6 +41,11 @@ class Held:
     """What a transfer out of ``raw`` is called."""
 
     copies: dict[str, Any] = field(default_factory=dict)
+    stayed: bool = False
+    """Whether an operator read it where it arrived."""
+
+    followed: int | None = None
+    """The transfer, by its number, that first took it along to another operand's device."""
 
 
 Entry: TypeAlias = Union[Held, tuple["Entry", ...], "Dims"]
@@ -93,6 +98,8 @@ class _Run:
 
     executions: list[Execution] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
+    free: list[Held] = field(default_factory=list)
+    """The arguments that go where JAX takes them."""
 
     def run(self, args: Sequence[Value]) -> Observation:
         function = self.task.function
@@ -103,6 +110,7 @@ class _Run:
             for binding in function.body.bindings():
                 self.values[binding.var] = self._value(binding)
             results = self._deliver(self.values[function.body.result], function.result)
+        self._name_arguments()
         return Observation(results=results, executions=self.executions, copies=self.copies)
 
     def _name(self, var: nodes.Var) -> str:
@@ -122,7 +130,16 @@ class _Run:
         arrived = home or self.task.default
         if arrived != HOST:
             self._note(HOST, arrived, held, "argument", held.home.nbytes)
+        elif home is None:
+            self.free.append(held)
         return held
+
+    def _name_arguments(self) -> None:
+        """Give its name to what brought an argument to the first device that reads it at all."""
+        for held in self.free:
+            if held.followed is not None and not held.stayed:
+                first = self.copies[held.followed]
+                self.copies[held.followed] = replace(first, cause="argument")
 
     def _put(self, array: Any, device: str | None) -> Any:
         """Return ``array`` on a device, committed to it; on the default device if none is named."""
@@ -165,7 +182,7 @@ class _Run:
 
     def _call(self, binding: nodes.Binding, call: nodes.Call) -> Entry:
         op, device = operators()[call.op], self.task.device(binding)
-        if op.has(Trait.MOVES_DATA) or call.op == "hint_on_device":
+        if op.has(Trait.MOVES_DATA):
             return self._moved(binding, call, device)
         if op.has(Trait.HOST):
             return self._on_shapes(binding, call)
@@ -263,9 +280,13 @@ class _Run:
             if not isinstance(value, Held) or operators()[call.op].is_host_operand(index):
                 continue
             source = _where(value.home)
-            if source != ran_on:
-                cause = "constant" if value.cause == "constant" else "read"
-                self._note(source, ran_on, value, cause, value.home.nbytes)
+            if source == ran_on:
+                value.stayed = True
+                continue
+            if value.followed is None:
+                value.followed = len(self.copies)
+            cause = "constant" if value.cause == "constant" else "read"
+            self._note(source, ran_on, value, cause, value.home.nbytes)
 
     def _deliver(self, value: Entry, type_: Type | None) -> Value:
         if isinstance(value, tuple):

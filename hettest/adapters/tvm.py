@@ -1,4 +1,4 @@
-"""Apache TVM 0.27 as a backend: programs become Relax modules on two llvm devices.
+"""Apache TVM 0.27 as a backend: programs become Relax modules on llvm devices.
 
 Requests and placed types are said in Relax's own words, the rest is left to its planner: see
 `tvm_translation`. The default pipeline compiles, Relax's virtual machine runs. Placement is what
@@ -19,7 +19,8 @@ from hettest.adapters.child import Child
 from hettest.adapters.isolated import Executable, compiled
 from hettest.backend.protocol import DeviceInfo, Options, Program
 
-DEVICES: Final = 2
+DEVICES: Final = 4
+"""Llvm devices that are offered; each is the host's processor under another number."""
 
 _CLAIMS: Final = frozenset(
     {
@@ -37,7 +38,7 @@ _CLAIMS: Final = frozenset(
 @final
 @dataclass
 class Backend:
-    """Runs programs with Relax's virtual machine on two llvm devices."""
+    """Runs programs with Relax's virtual machine on llvm devices."""
 
     name: str = "apache-tvm"
     _child: Child = field(
