@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from reference_vm.compiler import Program, compile  # noqa: A004 - rv.compile is the name
+    from reference_vm.compiler import Program, compile, explain  # noqa: A004 - rv.compile is the name
     from reference_vm.diagnostics import CompileError, Diagnostic, ExecutionError
     from reference_vm.exchange import from_onnx
     from reference_vm.ir.nodes import Module
@@ -36,6 +36,7 @@ _HOME: Final = {
     "Session": "reference_vm.session",
     "Trace": "reference_vm.runtime.trace",
     "compile": "reference_vm.compiler",
+    "explain": "reference_vm.compiler",
     "from_onnx": "reference_vm.exchange",
     "parse": "reference_vm.text",
     "print_module": "reference_vm.text",
@@ -51,6 +52,7 @@ __all__ = [
     "Session",
     "Trace",
     "compile",
+    "explain",
     "from_onnx",
     "parse",
     "print_module",

@@ -22,8 +22,10 @@ from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.catalog import OPS
 from reference_vm.passes import pipeline
-from reference_vm.passes.catalog import default_pipeline
+from reference_vm.passes.catalog import default_pipeline, requesting
 from reference_vm.passes.context import PassContext, Policy
+from reference_vm.passes.explain import explain as explain_plan
+from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.runtime.weights import WeightsFolder
@@ -104,29 +106,60 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     Raises:
         CompileError: The program is at fault, or an option is.
     """
-    devices = read_device_map(device_map)
     check_executor(executor)
-    _check_kinds(devices.devices)
-    verify.verify(module)
-    if split:
-        module = _with_roles(module, devices)
-    kinds = {"cpu", *(d.kind for d in devices.devices)}
-    ctx = PassContext(
-        OPS,
-        devices,
-        _policy(policy),
-        default,
-        dict(nominal or {}),
-        {kind: target_for(kind, executor).traits for kind in kinds},
-    )
-    passes = default_pipeline(place if isinstance(place, str) else ",".join(place), split)
+    module, ctx = _prepared(module, device_map, policy, default, split, nominal, executor)
+    passes = default_pipeline(_patterns(place), split)
     if fuse or plan_memory:
         passes += (Fuse(fuse),)
     if plan_memory:
         passes += (PlanMemory(),)
     module = pipeline.run(module, passes, ctx, check=check)
     folder = None if weights is None else Path(weights)
-    return assemble(module, device_map=devices, executor=executor, weights=folder)
+    return assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
+
+
+def explain(
+    module: Module,
+    device_map: Where = "",
+    *,
+    policy: str = "copy",
+    default: str | None = None,
+    place: str | Sequence[str] = (),
+    split: str | None = None,
+    nominal: Mapping[str, int] | None = None,
+) -> Plan:
+    """Return where `compile` would have everything be, with the reasons.
+
+    Raises:
+        CompileError: The program is at fault, or an option is.
+    """
+    module, ctx = _prepared(module, device_map, policy, default, split, nominal, None)
+    return explain_plan(module, requesting(_patterns(place), split), ctx)
+
+
+def _prepared(
+    module: Module,
+    device_map: Where,
+    policy: str,
+    default: str | None,
+    split: str | None,
+    nominal: Mapping[str, int] | None,
+    executor: str | None,
+) -> tuple[Module, PassContext]:
+    """Return ``module``, verified, and what its passes are given."""
+    devices = read_device_map(device_map)
+    _check_kinds(devices.devices)
+    verify.verify(module)
+    if split:
+        module = _with_roles(module, devices)
+    kinds = {"cpu", *(d.kind for d in devices.devices)}
+    targets = {kind: target_for(kind, executor).traits for kind in kinds}
+    ctx = PassContext(OPS, devices, _policy(policy), default, dict(nominal or {}), targets)
+    return module, ctx
+
+
+def _patterns(place: str | Sequence[str]) -> str:
+    return place if isinstance(place, str) else ",".join(place)
 
 
 def assemble(

@@ -9,11 +9,11 @@ import sys
 
 import typer
 
-from reference_vm.cli.commands import opt
+from reference_vm.cli.commands import explain, opt
 from reference_vm.cli.commands import run as run_command
 from reference_vm.diagnostics import DiagnosticError
 
-_COMMANDS = (opt, run_command)
+_COMMANDS = (opt, run_command, explain)
 
 
 def application() -> typer.Typer:

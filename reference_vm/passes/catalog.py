@@ -56,12 +56,19 @@ def simplifying() -> tuple[Pass, ...]:
     )
 
 
+def requesting(place: str | None = None, split: str | None = None) -> Mapping[str, Pass]:
+    """Return the passes that add requests to the program's own, by what the user asks for."""
+    passes: dict[str, Pass] = {}
+    if place:
+        passes["--place"] = Place(place)
+    if split:
+        passes[f"--split={split}"] = Split(split)
+    return passes
+
+
 def placing(place: str | None = None, split: str | None = None) -> tuple[Pass, ...]:
     """Return the passes that decide where everything is, and move what has to be moved."""
-    requested: tuple[Pass, ...] = (Place(place),) if place else ()
-    if split:
-        requested += (Split(split),)
-    return (*requested, PlanDevices(), InsertCopies(), Legalize())
+    return (*requesting(place, split).values(), PlanDevices(), InsertCopies(), Legalize())
 
 
 def default_pipeline(place: str | None = None, split: str | None = None) -> tuple[Pass, ...]:
@@ -73,4 +80,4 @@ def default_pipeline(place: str | None = None, split: str | None = None) -> tupl
     return (*simplifying(), *placing(place, split))
 
 
-__all__ = ["PASSES", "default_pipeline", "placing", "simplifying"]
+__all__ = ["PASSES", "default_pipeline", "placing", "requesting", "simplifying"]

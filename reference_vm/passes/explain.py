@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from reference_vm.analysis.values import Value
 from reference_vm.ir import rewrite
@@ -34,8 +33,6 @@ from reference_vm.passes.placement_reasons import span_of
 from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.passes.plan_facts import PlanFacts, line_of, named, op_of
 from reference_vm.types import VirtualDevice
-
-COPY: Final = "device_copy"
 
 
 def explain(module: Module, requests: Mapping[str, Pass], ctx: PassContext) -> Plan:

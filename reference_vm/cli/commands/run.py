@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,13 +14,10 @@ import typer
 
 from reference_vm import compiler
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.cli import arguments
-from reference_vm.exchange import from_onnx
-from reference_vm.ir.nodes import Module
+from reference_vm.cli import arguments, programs
 from reference_vm.passes.context import Policy
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
-from reference_vm.text import parse
 
 NAME = "run"
 HELP = "run a program or an ONNX model"
@@ -62,7 +58,7 @@ def run(
         DiagnosticError: The program or an argument is at fault, or the run failed.
     """
     program = compiler.compile(
-        _read(file),
+        programs.read(file),
         device_map,
         policy=policy,
         default=default,
@@ -73,32 +69,12 @@ def run(
     )
     session = Session(program)
     code = session.entry(entry)
-    results = session.run(entry, *_arguments(code, args, _sizes(size or []), seed))
+    results = session.run(entry, *_arguments(code, args, programs.sizes(size or []), seed))
     if as_json:
         print(json.dumps(_as_json(results, session.trace)))
         return
     for line in (*_shown(results, "result"), *_summary(session.trace, trace)):
         print(line)
-
-
-def _read(file: Path) -> Module:
-    try:
-        if file.suffix == ".onnx":
-            return from_onnx(file)
-        text = sys.stdin.read() if str(file) == "-" else file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(str(error), param_hint="FILE") from error
-    return parse(text, str(file))
-
-
-def _sizes(written: list[str]) -> dict[str, int]:
-    sizes = {}
-    for part in written:
-        symbol, _, number = part.partition("=")
-        if not number.isdigit():
-            raise typer.BadParameter(f"found {part!r}, expected n=8", param_hint="--size")
-        sizes[symbol.strip()] = int(number)
-    return sizes
 
 
 def _arguments(
