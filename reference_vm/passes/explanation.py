@@ -49,8 +49,8 @@ class Residence:
     bytes: int
     """With symbols at their nominal sizes."""
 
-    views: tuple[str, ...] = ()
-    """The other variables that show it, which have no place of their own."""
+    views: tuple[Fact, ...] = ()
+    """The other variables that show it, which have no place of their own, by name."""
 
     moved_from: int | None = None
     """Of a moved value: the value that it is moved from."""

@@ -179,16 +179,16 @@ class Reasons:
             for read in operation.reads:
                 value = self.graph.values[read.value]
                 if read.use is Use.OPERAND and value.pin is not None and value.pulls:
-                    yield f"%{value.var.name} lives on {value.pin}", self._span(value.var)
+                    yield f"%{value.var.name} lives on {value.pin}", self.span_of_var(value.var)
             for result in operation.results:
                 yield from self._result_pullers(self.graph.values[result])
 
     def _result_pullers(self, value: Value) -> Iterator[tuple[str, Span | None]]:
         if value.pin is not None:
-            yield f"%{value.var.name} is typed {value.pin}", self._span(value.var)
+            yield f"%{value.var.name} is typed {value.pin}", self.span_of_var(value.var)
         for read in value.reads:
             if read.use is Use.RESULT:
-                yield f"%{value.var.name} is returned on {read.device}", self._span(value.var)
+                yield f"%{value.var.name} is returned on {read.device}", self.span_of_var(value.var)
             elif read.pulls:
                 how = "hinted to" if read.means is Means.HINT else "seen on"
                 yield f"%{value.var.name} is {how} {read.device}", self.span_of_read(read)
@@ -213,14 +213,14 @@ class Reasons:
 
     def _constant(self, value: Value) -> Reason:
         devices = dict.fromkeys(d for r in value.reads if (d := self.device_of_read(r)))
-        span = self._span(value.var)
+        span = self.span_of_var(value.var)
         if not devices:
             return Reason(Rule.CONSTANT, "no device reads it", span)
         read = " and ".join(map(str, devices))
         return Reason(Rule.CONSTANT, f"made at load where it is read: {read}", span)
 
     def _moved(self, value: Value) -> Reason:
-        span = self._span(value.var)
+        span = self.span_of_var(value.var)
         if value.means is Means.PIN:
             return Reason(Rule.PIN, f"placed on {value.pin}", span)
         assert value.means is not None
@@ -238,7 +238,8 @@ class Reasons:
             return self.places.host
         return self.placement.devices[operation.results[0]]
 
-    def _span(self, var: Var) -> Span | None:
+    def span_of_var(self, var: Var) -> Span | None:
+        """Return where ``var`` is bound."""
         binding = self.bindings.get(var)
         return var.span if binding is None else span_of(binding)
 

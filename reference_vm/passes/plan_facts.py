@@ -11,8 +11,9 @@ from reference_vm.analysis.sizes import nominal_bytes
 from reference_vm.analysis.values import Means, Origin, Read, Value
 from reference_vm.ir.nodes import Binding, Call, Function, Var
 from reference_vm.passes.context import PassContext
+from reference_vm.passes.explanation import Fact
 from reference_vm.passes.placement import Places, place
-from reference_vm.passes.placement_reasons import Reasons, span_of
+from reference_vm.passes.placement_reasons import Reasons
 from reference_vm.source import Span
 from reference_vm.types import VirtualDevice
 from reference_vm.types.types import TupleType
@@ -55,8 +56,7 @@ class PlanFacts:
 
     def line(self, value: Value) -> int | None:
         """Return the line on which ``value`` is made."""
-        binding = self.reasons.bindings.get(value.var)
-        return line_of(value.var.span if binding is None else span_of(binding))
+        return line_of(self.reasons.span_of_var(value.var))
 
     def bytes(self, value: Value) -> int:
         """Return the bytes of ``value`` with symbols at their nominal sizes."""
@@ -90,13 +90,14 @@ class PlanFacts:
         return [r for r in reads if self.reasons.device_of_read(r) == device]
 
     @cached_property
-    def views(self) -> list[tuple[str, ...]]:
-        """For each value, the names of the variables that only show it."""
-        shown: list[list[str]] = [[] for _ in self.graph.values]
+    def views(self) -> list[tuple[Fact, ...]]:
+        """For each value, the variables that only show it, by name."""
+        shown: list[list[Fact]] = [[] for _ in self.graph.values]
         for var in self.graph.faces_of:
             values = self.graph.values_of(var)
             if len(values) == 1 and values[0].var is not var:
-                shown[values[0].index].append(named(var))
+                line = line_of(self.reasons.span_of_var(var))
+                shown[values[0].index].append(Fact(named(var), line))
         return [tuple(names) for names in shown]
 
 

@@ -78,9 +78,10 @@ def _values(plan: FunctionPlan) -> Table:
             _line(residence.line),
         )
         for view in residence.views:
-            shown = _variable(view, plan.name)
+            shown = _variable(view.text, plan.name)
             on = words.device(residence.device)
-            table.add_row(shown, "", on, Rule.VIEW.value, f"shows {name}", "")
+            row = (shown, "", on, Rule.VIEW.value, f"shows {name}", _line(view.line))
+            table.add_row(*row)
     return table
 
 

@@ -1,0 +1,141 @@
+"""Each value is explained by the rule that placed it, and by the line that decided."""
+
+from __future__ import annotations
+
+import pytest
+
+import reference_vm as rv
+from reference_vm.passes.explanation import FunctionPlan, Residence
+from reference_vm.passes.placement_reasons import Rule
+
+MAP = "host=cpu:0,accel=sim:0,other=sim:1"
+
+
+def plan(
+    body: str, head: str = "%a: f32[4], %b: f32[4]", result: str = "f32[4]", **options: str
+) -> FunctionPlan:
+    text = (
+        "module {\n  vdevice @host, @accel, @other\n"
+        f"  fn @main({head}) -> {result} {{\n{body}\n  }}\n}}\n"
+    )
+    (function,) = rv.explain(rv.parse(text), MAP, **options).functions  # type: ignore[arg-type]
+    return function
+
+
+def residence(found: FunctionPlan, name: str) -> Residence:
+    return next(r for r in found.residences if r.name == f"main/%{name}")
+
+
+@pytest.mark.parametrize(
+    ("body", "device", "rule", "line"),
+    [
+        ("%x = exp(%a) @accel\nreturn %x", "accel", Rule.REQUEST, 4),
+        ("%x: f32[4] @accel = exp(%a)\nreturn %x", "accel", Rule.PIN, 4),
+        ("%x = exp(%a)\nreturn %x", "host", Rule.DEFAULT, 4),
+        ("%x = exp(%a)\n%h = hint_on_device(%x) @accel\nreturn %h", "accel", Rule.GROUP, 5),
+    ],
+)
+def test_an_operator(body: str, device: str, rule: Rule, line: int) -> None:
+    found = residence(plan(body), "x")
+
+    assert (found.device.role, found.rule, found.why.line) == (device, rule, line)
+
+
+def test_a_parameter_lives_where_it_is_read() -> None:
+    found = residence(plan("%x = exp(%a) @accel\nreturn %x"), "a")
+
+    assert (found.device.role, found.rule) == ("accel", Rule.PARAMETER)
+    assert (found.why.text, found.why.line) == ("only @accel reads it", 4)
+
+
+def test_a_parameter_that_nobody_reads_lives_on_the_host() -> None:
+    found = residence(plan("%x = exp(%a)\nreturn %x"), "b")
+
+    assert found.why.text == "no device reads it: the host"
+
+
+def test_a_parameter_read_on_two_devices_lives_on_the_first_of_the_map() -> None:
+    body = "%x = exp(%a) @other\n%y = exp(%a) @accel\n%z = add(%x, %y) @accel\nreturn %z"
+
+    assert residence(plan(body), "a").why.text == "@accel is the first of the map that reads it"
+
+
+def test_a_constant_is_made_where_it_is_read() -> None:
+    body = "%k = const f32[] 2.0\n%x = add(%a, %k) @accel\n%y = add(%x, %k) @host\nreturn %y"
+    found = residence(plan(body), "k")
+
+    assert found.rule is Rule.CONSTANT
+    assert found.why.text == "made at load where it is read: @accel and @host"
+
+
+def test_shapes_are_host_facts() -> None:
+    body = (
+        "%s = shape_of(%a)\n%t = shape_to_tensor(%s)\n%two = const i64[] 2\n"
+        "%u = equal(%t, %two)\n%x = exp(%a) @accel\nreturn %u"
+    )
+    found = plan(body, "%a: f32[n]", "bool[1]")
+
+    assert residence(found, "u").rule is Rule.HOST_FACT
+    assert residence(found, "u").why.text == "computed from host facts alone"
+
+
+def test_a_view_has_no_place_of_its_own() -> None:
+    body = "%two = const i64[2] [2, 2]\n%x = exp(%a) @accel\n%v = reshape(%x, %two)\nreturn %v"
+    found = residence(plan(body, result="f32[2, 2]"), "x")
+
+    assert [(v.text, v.line) for v in found.views] == [("main/%v", 6)]
+
+
+def test_a_request_of_an_option_is_said_to_be_one() -> None:
+    by_split = residence(plan("%x = exp(%a)\nreturn %x", split="alternate"), "x")
+    by_name = residence(plan("%x = exp(%a)\nreturn %x", place="x=other"), "x")
+
+    assert by_split.why.text == "requested by --split=alternate: @host"
+    assert by_name.why.text == "requested by --place: @other"
+
+
+def test_a_copy_names_both_facts_and_every_reader() -> None:
+    body = "%x = exp(%a) @host\n%y = abs(%x) @accel\n%z = add(%y, %x) @accel\nreturn %z"
+    (copy,) = [t for t in plan(body).transfers if t.cause == "read"]
+
+    assert (copy.name, copy.source.role, copy.target.role) == ("main/%x", "host", "accel")
+    assert (copy.made.text, copy.made.line) == ("made on @host by exp", 4)
+    assert (copy.read.text, copy.read.line) == ("read on @accel by %y = abs", 5)
+    assert [(f.text, f.line) for f in copy.others] == [("read on @accel by %z = add", 6)]
+    assert copy.bytes == 16
+
+
+def test_a_contested_group_shows_its_cut_and_its_alternatives() -> None:
+    body = "%x = exp(%a)\n%y = sum(%x, axis = [0])\n%z = add(%y, %b)\nreturn %z"
+    found = plan(body, "%a: f32[64, 4] @host, %b: f32[4] @accel", "f32[4] @accel")
+    (cut,) = found.cuts
+
+    assert cut.proven
+    assert {n: d.role for n, d in cut.operators.items()} == {
+        "main/%x": "host",
+        "main/%y": "host",
+        "main/%z": "accel",
+    }
+    assert (cut.chosen.bytes, cut.chosen.copies) == (16, 1)
+    alternatives = {d.role: c.bytes for d, c in cut.alternatives.items()}
+    assert alternatives == {"host": 32, "accel": 1024}
+    assert [f.text for f in cut.pulls] == [
+        "%a lives on @host",
+        "%b lives on @accel",
+        "%z is returned on @accel",
+    ]
+
+
+def test_variables_of_one_name_are_told_apart() -> None:
+    text = (
+        "module {\n  vdevice @host, @accel\n"
+        "  fn @f(%x: f32[4]) -> f32[4] {\n    %y = exp(%x)\n    %z = abs(%y)\n    return %z\n  }\n"
+        "  fn @main(%a: f32[4]) -> f32[4] {\n    %p = @f(%a) @accel\n    %q = @f(%p) @host\n"
+        "    return %q\n  }\n}\n"
+    )
+    module = rv.explain(rv.parse(text), MAP)
+    found = next(f for f in module.functions if f.name == "main")
+    copies = [t for t in found.transfers if t.cause == "read"]
+
+    assert [(t.source.role, t.target.role) for t in copies] == [("accel", "host")]
+    assert copies[0].made.text == "made on @accel by abs"
