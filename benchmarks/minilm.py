@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,7 @@ import reference_vm as rv
 from benchmarks.real_models.fetch import fetch
 from benchmarks.real_models.lock import models
 from benchmarks.real_models.shapes import declared_shapes
-from benchmarks.side_by_side import in_turn, ratio, unhampered, within
+from benchmarks.side_by_side import in_turn, ratio, two_threads, unhampered, within
 from reference_vm.session import Session
 
 LIMIT: Final = 2.5
@@ -44,23 +43,13 @@ def sentences(names: tuple[str, ...], batch: int, length: int) -> Inputs:
     return {name: known.get(name, np.zeros_like(words)) for name in names}
 
 
-def theirs(path: Path) -> Any:
-    """Return a session of onnxruntime with two threads."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 2
-    options.log_severity_level = 3
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
 def main() -> int:
     elsewhere = unhampered("benchmarks.minilm")
     if elsewhere is not None:
         return elsewhere
     path = fetch(next(m for m in models() if "MiniLM" in m.id))
     module = rv.from_onnx(path)
-    program, other = rv.compile(module), theirs(path)
+    program, other = rv.compile(module), two_threads(path)
     params = tuple(p.name for p in module.by_name["main"].params)
     kept = True
     for batch, length in SIZES:

@@ -12,7 +12,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import onnx
 
 _SLOWING: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Settings that some machines need for old builds of the BLAS, and that hamper a current one."""
@@ -53,6 +57,17 @@ def in_turn(
     return spent
 
 
+def two_threads(model: Path | onnx.ModelProto) -> Any:
+    """Return a session of onnxruntime with two threads, otherwise as it comes."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 2
+    options.log_severity_level = 3
+    given = str(model) if isinstance(model, Path) else model.SerializeToString()
+    return ort.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+
+
 def ratio(spent: Mapping[str, Sequence[float]], name: str, to: str) -> float:
     """Return the median over the rounds of one contender's time as a multiple of another's."""
     return statistics.median(a / b for a, b in zip(spent[name], spent[to], strict=True))
@@ -65,4 +80,4 @@ def within(what: str, value: float, limit: float, unit: str = "") -> bool:
     return kept
 
 
-__all__ = ["in_turn", "ratio", "unhampered", "within"]
+__all__ = ["in_turn", "ratio", "two_threads", "unhampered", "within"]

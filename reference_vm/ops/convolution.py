@@ -77,9 +77,16 @@ def _infer_conv_integer(call: OpCall) -> Type:
 
 @lifted
 def _compute_conv(
-    xp: Namespace, x: Array, w: Array, b: Array | None = None, *, group: int, **attrs: Any
+    xp: Namespace,
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    group: int,
+    out: Array | None = None,
+    **attrs: Any,
 ) -> Array:
-    return correlate(xp, x, w, windows_of(w.shape[2:], **attrs), group, b)
+    return correlate(xp, x, w, windows_of(w.shape[2:], **attrs), group, b, out)
 
 
 def _compute_conv_integer(

@@ -32,9 +32,17 @@ LONG_RUN: Final = 8
 
 
 def correlate(
-    xp: Namespace, x: Array, w: Array, windows: Windows, group: int, bias: Array | None = None
+    xp: Namespace,
+    x: Array,
+    w: Array,
+    windows: Windows,
+    group: int,
+    bias: Array | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return ``x`` correlated with the kernels ``w``, and ``bias`` added, in the dtype of all.
+
+    The result is in ``out`` if that is given and fits.
 
     ``x`` is ``[N, C, spatial…]``, ``w`` is ``[M, C/group, kernel…]``, ``bias`` is ``[M]``, the
     result ``[N, M, …]``.
@@ -49,7 +57,10 @@ def correlate(
         )
     outputs = run_outputs(windows, x.shape[2:])
     weights = w.reshape(group, w.shape[0] // group, -1)
-    result = xp.empty((x.shape[0], *weights.shape[:2], math.prod(outputs)), dtype=x.dtype)
+    shape = (x.shape[0], w.shape[0], *outputs)
+    if out is None or out.shape != shape or not out.flags.c_contiguous:
+        out = xp.empty(shape, dtype=x.dtype)
+    result = out.reshape(x.shape[0], *weights.shape[:2], math.prod(outputs))
     added = None if bias is None else bias.reshape(*weights.shape[:2], 1)
     if result.size and w.size:
         view = window_view(xp, padded(xp, x, windows, 0), windows, outputs)
@@ -59,7 +70,7 @@ def correlate(
         blocks.fill()
     else:
         result[...] = 0 if added is None else added
-    return result.reshape(x.shape[0], w.shape[0], *outputs)
+    return out
 
 
 def _by_group(xp: Namespace, view: Array, group: int) -> Array:

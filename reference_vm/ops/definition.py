@@ -162,7 +162,8 @@ Compute: TypeAlias = Callable[..., Any]
 Operands are arrays of the namespace ``xp``; host operands (`Operand.host`) are NumPy arrays or, for
 shape values, tuples of ints; one left out is ``None``. Written once, it runs on every device that
 has an array namespace. Must return fresh or aliased memory, never write its operands. Raises
-`DataError` for what only the data can tell.
+`DataError` for what only the data can tell. One with a parameter ``out`` is given the array that
+its result is to be in, or ``None``, and may write and return that.
 """
 
 

@@ -45,6 +45,7 @@ def lifted(compute: Compute) -> Compute:
             with np.errstate(all="ignore"):
                 if dtype in HALVES:
                     wide = [widened(xp, operand) for operand in operands]
+                    attrs.pop("out", None)
                     return xp.asarray(compute(xp, *wide, **attrs)).astype(dtype)
                 return xp.asarray(compute(xp, *operands, **attrs))
         except ValueError as error:

@@ -14,8 +14,8 @@ Part: TypeAlias = tuple[Array, Array, Array]
 """Two factors, and where their product goes."""
 
 
-def product(xp: Namespace, x: Array, y: Array) -> Array:
-    """Return ``xp.matmul(x, y)``.
+def product(xp: Namespace, x: Array, y: Array, out: Array | None = None) -> Array:
+    """Return ``xp.matmul(x, y)``, in ``out`` if that is given.
 
     Raises:
         ValueError: The shapes do not fit.
@@ -23,9 +23,9 @@ def product(xp: Namespace, x: Array, y: Array) -> Array:
     if xp is not np or x.dtype.kind != "f":
         return xp.matmul(x, y)
     if _is_large(x, y):
-        return _shared(x, y)
+        return _shared(x, y, out)
     with ALONE:
-        return xp.matmul(x, y)
+        return xp.matmul(x, y, out=out)
 
 
 def _is_large(x: Array, y: Array) -> bool:
@@ -37,9 +37,10 @@ def _is_large(x: Array, y: Array) -> bool:
     )
 
 
-def _shared(x: Array, y: Array) -> Array:
+def _shared(x: Array, y: Array, out: Array | None) -> Array:
     """Return the product of operands whose leading dims are the same, or only those of ``x``."""
-    result = np.empty((*x.shape[:-1], y.shape[-1]), x.dtype)
+    shape = (*x.shape[:-1], y.shape[-1])
+    result = np.empty(shape, x.dtype) if out is None or out.shape != shape else out
     if y.ndim == 2 and x.ndim > 2 and x.flags.c_contiguous:
         parts = _parts(x.reshape(-1, x.shape[-1]), y, result.reshape(-1, y.shape[-1]))
     else:

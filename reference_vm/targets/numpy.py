@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -50,13 +51,19 @@ class LibraryKernel:
     """Whether the results are a tuple."""
 
     can_fail: bool
+    takes_out: bool = False
+    """Whether ``compute`` writes its one result where it is to be."""
+
     library: bool = True
 
     def __call__(
         self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
     ) -> Sequence[Any]:
         operands = [None if p is None else inputs[p] for p in self.places]
-        result = self.compute(xp, *operands, **self.attrs)
+        if self.takes_out:
+            result = self.compute(xp, *operands, **self.attrs, out=outputs[0])
+        else:
+            result = self.compute(xp, *operands, **self.attrs)
         if not self.several:
             return (_deliver(self.name, xp, result, outputs[0]),)
         return tuple(
@@ -73,7 +80,8 @@ def _deliver(name: str, xp: Any, result: Any, out: Any | None) -> Any:
             f"{name} computed {result.dtype}{list(result.shape)}, "
             f"expected {out.dtype}{list(out.shape)}"
         )
-    out[...] = result
+    if result is not out:
+        out[...] = result
     return out
 
 
@@ -207,6 +215,7 @@ class NumpyTarget:
             dict(call.attrs),
             several,
             self.can_fail(function),
+            "out" in signature(compute).parameters,
         )
 
     def _sequence(

@@ -54,6 +54,24 @@ def test_a_shared_product_is_that_of_numpy(
     np.testing.assert_array_equal(found, np.matmul(x, y))
 
 
+@pytest.mark.parametrize("worth", [1, 1 << 30])
+@pytest.mark.parametrize("shapes", [*SHAPES, ((30,), (30,))], ids=str)
+def test_a_product_is_written_where_it_is_to_be(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    worth: int,
+    eager: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sharing, "WORTH", worth)
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-9, 9, shape).astype("f4") for shape in shapes)
+    expected = np.asarray(np.matmul(x, y))
+    out = np.full_like(expected, np.nan)
+
+    assert product(np, x, y, out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("turn", [True, False])
 def test_operands_may_lie_in_any_order(turn: bool) -> None:

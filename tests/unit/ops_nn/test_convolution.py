@@ -100,6 +100,27 @@ def test_conv_by_long_strided_windows_is_the_sum_over_windows(
     np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4, atol=1e-5)
 
 
+def test_conv_writes_its_result_where_it_is_to_be() -> None:
+    x, w, b = random(2, 3, 7, 9), random(4, 3, 3, 3), random(4)
+    attrs = {"strides": (1, 1), "pads": (1, 1, 1, 1), "dilations": None, "auto_pad": "NOTSET"}
+    out = np.full((2, 4, 7, 9), np.nan, np.float32)
+
+    assert CONV.compute(np, x, w, b, group=1, out=out, **attrs) is out
+    np.testing.assert_array_equal(out, compute(CONV, x, w, b, pads=(1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 9, 7), (2, 4, 14, 9)])
+def test_conv_leaves_alone_what_its_result_does_not_fit(shape: tuple[int, ...]) -> None:
+    x, w = random(2, 3, 7, 9), random(4, 3, 3, 3)
+    attrs = {"strides": None, "pads": (1, 1, 1, 1), "dilations": None, "auto_pad": "NOTSET"}
+    out = np.zeros(shape, np.float32)[:, :, :: shape[2] // 7]
+
+    found = CONV.compute(np, x, w, None, group=1, out=out, **attrs)
+
+    np.testing.assert_array_equal(found, compute(CONV, x, w, pads=(1, 1, 1, 1)))
+    assert not out.any()
+
+
 def test_conv_of_f16_computes_in_f32_and_rounds_once() -> None:
     x, w, b = (random(*s, dtype=np.float16) for s in ((1, 3, 5, 5), (2, 3, 3, 3), (2,)))
 
