@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, final
 
 from hettest.backend.protocol import Options, Rejected
-from hettest.language import Module
+from hettest.language import Module, nodes
 from reference_vm import compiler
 from reference_vm.ir import verify
 from reference_vm.ops.catalog import OPS
@@ -14,8 +15,11 @@ from reference_vm.passes.catalog import default_pipeline
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.fold_constants import FoldConstants
 from tests.mutants.mutant import Mutant, Replacement, kill
+from tests.mutants.programs import rewriting
 
 REFUSED: Final = "diagnostics/two_readers_under_error[refused,host=cpu:0,accel=sim:0,policy=error]"
+
+TWICE: Final = "bugs/c19_merging/same_sum_on_two_devices[plain,host=cpu:0,accel=sim:0,policy=copy]"
 
 
 @final
@@ -38,6 +42,22 @@ def _pipeline(*args: Any, **options: Any) -> Any:
     return tuple(_FoldTruncating() if p.name == FoldConstants.name else p for p in passes)
 
 
+def _merged_across_devices(module: Module) -> Module:
+    """Let one of several equal calls stand for all, wherever they were asked to run."""
+    first: dict[object, nodes.Var] = {}
+
+    def change(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+        value = binding.value
+        if not isinstance(value, nodes.Call):
+            return (binding,)
+        kept = first.setdefault((value.op, value.args, value.attrs), binding.var)
+        if kept is binding.var:
+            return (binding,)
+        return (replace(binding, value=nodes.Alias(kept), request=None),)
+
+    return rewriting(change)(module)
+
+
 def _never_an_error(options: Options) -> Options:
     return replace(options, policy="copy")
 
@@ -54,12 +74,21 @@ def _without_a_name(rejected: Rejected) -> Rejected:
 MUTANTS: Final = (
     Mutant(
         name="folds-by-another-rule",
+        fault_class="C22",
         breaks="divides constants with truncation, and floors at run time",
         kills=(kill("constants/integer_arithmetic[zeros,default=cpu:0]", "values"),),
         loading=(Replacement(compiler, "default_pipeline", _pipeline),),
     ),
     Mutant(
+        name="merges-across-devices",
+        fault_class="C19",
+        breaks="computes once what was asked for on two devices, and copies it",
+        kills=(kill(TWICE, "copies", "moved"),),
+        module=_merged_across_devices,
+    ),
+    Mutant(
         name="accepts-a-donated-read",
+        fault_class="C15",
         breaks="does not verify programs",
         kills=(
             kill("diagnostics/donated_and_read[refused,default=cpu:0]", "diagnostics"),
@@ -69,6 +98,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="ignores-policy-error",
+        fault_class="C01",
         breaks="copies what policy error refuses to",
         kills=(kill(REFUSED, "diagnostics"),),
         options=_never_an_error,

@@ -95,6 +95,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="wrong-broadcast",
+        fault_class="C36",
         breaks="repeats elements in memory order, right for missing leading axes only",
         kills=(
             kill("ops/add/inner_broadcast[column,default=cpu:0]", "values"),
@@ -110,18 +111,21 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="drops-nan-in-maximum",
+        fault_class="C29",
         breaks="takes the other operand where one is NaN",
         kills=(kill("ops/maximum/floats[special,default=sim:0]", "values"),),
         loading=(computing({"maximum": lambda xp, x, y: np.fmax(x, y)}),),
     ),
     Mutant(
         name="drops-nan-in-sum",
+        fault_class="C29",
         breaks="leaves NaN out of sums",
         kills=(kill("ops/sum/values[special,default=cpu:0]", "values"),),
         loading=(computing({"sum": _sum_without_nan}),),
     ),
     Mutant(
         name="slices-one-off",
+        fault_class="C32",
         breaks="begins every slice one element late",
         kills=(
             kill("ops/slice/values[clamped,default=cpu:0]", "values"),
@@ -131,6 +135,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="saturates",
+        fault_class="C30",
         breaks="adds integers up to their limits instead of wrapping",
         kills=(
             kill("ops/add/wrap_u8[edges,default=cpu:0]", "values"),
@@ -140,36 +145,42 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="sums-in-half-precision",
+        fault_class="C34",
         breaks="keeps the running sum of f16 in f16",
         kills=(kill("ops/sum/half[ones,default=cpu:0]", "values"),),
         loading=(computing({"sum": _sum_in_half}),),
     ),
     Mutant(
         name="integers-through-f32",
+        fault_class="C30",
         breaks="multiplies i32 in f32, which has 24 bits",
         kills=(kill("ops/multiply/wrap_i32[edges,default=cpu:0]", "values"),),
         loading=(computing({"multiply": _multiply_in_f32}),),
     ),
     Mutant(
         name="rounds-half-up",
+        fault_class="C31",
         breaks="rounds halves up instead of to even",
         kills=(kill("ops/round/values[values,default=cpu:0]", "values"),),
         loading=(computing({"round": _round_half_up}),),
     ),
     Mutant(
         name="swallows-division-by-zero",
+        fault_class="C36",
         breaks="gives 0 where an integer is divided by 0",
         kills=(kill("ops/floor_divide/integers[by-zero,default=cpu:0]", "diagnostics"),),
         loading=(computing({"floor_divide": _zero_for_division_by_zero}),),
     ),
     Mutant(
         name="clamps-indices",
+        fault_class="C32",
         breaks="takes the nearest element for an index outside",
         kills=(kill("ops/take/values[outside,default=sim:0]", "diagnostics"),),
         loading=(computing({"take": _clamped_take}),),
     ),
     Mutant(
         name="writes-its-argument",
+        fault_class="C15",
         breaks="computes in place, over the caller's array",
         kills=(kill("ops/abs/values[values,default=cpu:0]", "arguments"),),
         loading=(computing({"abs": _abs_in_place}),),

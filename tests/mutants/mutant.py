@@ -20,7 +20,10 @@ from reference_vm.conformance import Backend as Reference
 from reference_vm.conformance import Executable
 
 PAIR: Final = ("cpu:0", "sim:0")
-"""The devices that every kill is stated for."""
+"""The devices that kills are stated for."""
+
+TRIO: Final = ("cpu:0", "sim:0", "sim:1")
+"""Those of kills that need a second accelerator."""
 
 
 @final
@@ -69,6 +72,9 @@ class Mutant:
     """What it does, one phrase."""
 
     kills: tuple[Kill, ...]
+    fault_class: str = ""
+    """The kind of public report that it stands for (`fault_classes`), if any."""
+
     module: Callable[[Module], Module] = same
     device_map: Callable[[Mapping[str, str]], Mapping[str, str]] = same
     options: Callable[[Options], Options] = same

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.mutants.catalog import FAMILIES
+from tests.mutants.catalog import FAMILIES, MUTANTS
+from tests.mutants.fault_classes import FAULT_CLASSES
 from tests.mutants.mutant import Mutant
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "mutants.md"
@@ -29,18 +30,30 @@ def rendered() -> str:
     count = sum(len(mutants) for mutants in FAMILIES.values())
     parts = [_HEAD.format(mutants=count)]
     parts += ("\n".join(_family(name, mutants)) for name, mutants in FAMILIES.items())
+    parts.append("\n".join(_fault_classes()))
     return "\n".join(parts)
 
 
 def _family(name: str, mutants: tuple[Mutant, ...]) -> Iterator[str]:
     yield f"## {name}\n"
-    yield "| mutant | what it does | item | fails |"
-    yield "|---|---|---|---|"
+    yield "| mutant | what it does | fault class | item | fails |"
+    yield "|---|---|---|---|---|"
     for mutant in mutants:
-        first = f"`{mutant.name}` | {mutant.breaks}"
+        first = f"`{mutant.name}` | {mutant.breaks} | {mutant.fault_class}"
         for kill in mutant.kills:
             yield f"| {first} | `{kill.item}` | {', '.join(sorted(kill.by))} |"
-            first = "|"
+            first = "| |"
+    yield ""
+
+
+def _fault_classes() -> Iterator[str]:
+    yield "## Fault classes\n"
+    yield "The kinds of fault that public reports fall into; `scenarios.md` has the reports.\n"
+    yield "| class | kind of fault | mutants |"
+    yield "|---|---|---|"
+    for name, kind in FAULT_CLASSES.items():
+        found = (f"`{m.name}`" for m in MUTANTS if m.fault_class == name)
+        yield f"| {name} | {kind} | {', '.join(found)} |"
     yield ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from hettest.backend.protocol import Options
-from hettest.language import Module, nodes
+from hettest.language import Module, VirtualDevice, nodes
 from tests.mutants.mutant import Mutant, kill
 from tests.mutants.programs import calls, rewriting
 from tests.mutants.transfers import DIAMOND, SHARED
@@ -15,6 +15,10 @@ from tests.mutants.transfers import DIAMOND, SHARED
 _MOVES: Final = frozenset({"device_copy", "to_vdevice", "hint_on_device", "match_cast"})
 HINT: Final = "placement/hint_saves_copies[plain,host=cpu:0,accel=sim:0,policy=copy]"
 REPLICATED: Final = "placement/shared_input[plain,host=cpu:0,accel=sim:0,policy=replicate]"
+PARTED: Final = (
+    "bugs/c01_shared_value/sums_apart[plain,order=accel-first,host=cpu:0,accel=sim:0,policy=copy]"
+)
+SECOND: Final = "placement/two_accelerators[plain,host=cpu:0,accel=sim:0,other=sim:1,policy=copy]"
 CROSSED: Final = "placement/outputs_crossed[plain,host=cpu:0,accel=sim:0,policy=copy]"
 
 
@@ -57,6 +61,27 @@ def _exchanged(device_map: Mapping[str, str]) -> Mapping[str, str]:
     return dict(zip(device_map, reversed(tuple(device_map.values())), strict=True))
 
 
+def _first_reader_decides(module: Module) -> Module:
+    """Let what reads a value run where the first of its readers was asked to."""
+    wanted: dict[nodes.Var, VirtualDevice] = {}
+
+    def change(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+        value, request = binding.value, binding.request
+        if request is None or not isinstance(value, nodes.Call) or value.op in _MOVES:
+            return (binding,)
+        read = [a for a in value.args if isinstance(a, nodes.Var)]
+        first = next((wanted[a] for a in read if a in wanted), request)
+        for operand in read:
+            wanted.setdefault(operand, first)
+        return (replace(binding, request=first),)
+
+    return rewriting(change)(module)
+
+
+def _index_0(device_map: Mapping[str, str]) -> Mapping[str, str]:
+    return {role: f"{device.partition(':')[0]}:0" for role, device in device_map.items()}
+
+
 def _copying(options: Options) -> Options:
     return replace(options, policy="copy")
 
@@ -64,6 +89,7 @@ def _copying(options: Options) -> Options:
 MUTANTS: Final = (
     Mutant(
         name="wrong-device",
+        fault_class="C05",
         breaks="runs one requested operator on the host",
         kills=(
             kill(SHARED, "placement", "copies", "moved"),
@@ -72,7 +98,25 @@ MUTANTS: Final = (
         module=_to_host,
     ),
     Mutant(
+        name="first-reader-decides",
+        fault_class="C01",
+        breaks="runs all readers of a value where the first of them was asked to run",
+        kills=(
+            kill(SHARED, "placement", "copies", "moved"),
+            kill(PARTED, "placement"),
+        ),
+        module=_first_reader_decides,
+    ),
+    Mutant(
+        name="uses-index-0",
+        fault_class="C02",
+        breaks="takes the first device of each kind, whichever index was asked for",
+        kills=(kill(SECOND, "placement", "copies", "moved"),),
+        device_map=_index_0,
+    ),
+    Mutant(
         name="falls-back-to-host",
+        fault_class="C02",
         breaks="runs everything on the host, without a word",
         kills=(
             kill(SHARED, "placement", "copies", "moved"),
@@ -82,24 +126,28 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="exchanges-roles",
+        fault_class="C02",
         breaks="binds the roles to each other's devices",
         kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement", "moved")),
         device_map=_exchanged,
     ),
     Mutant(
         name="ignores-requests",
+        fault_class="C05",
         breaks="plans as if no operator were requested anywhere",
         kills=(kill(DIAMOND, "placement", "copies", "moved"),),
         module=rewriting(_request_ignored),
     ),
     Mutant(
         name="ignores-hints",
+        fault_class="C05",
         breaks="plans as if no value were hinted anywhere",
         kills=(kill(HINT, "copies", "moved"),),
         module=rewriting(_without_hint),
     ),
     Mutant(
         name="ignores-replicate",
+        fault_class="C04",
         breaks="copies arguments that policy replicate sends to each reader",
         kills=(kill(REPLICATED, "copies"),),
         options=_copying,

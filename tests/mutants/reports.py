@@ -76,6 +76,7 @@ def _silent(module: Module, device_map: Mapping[str, str], seen: Observation) ->
 MUTANTS: Final = (
     Mutant(
         name="falls-back-and-reports-the-request",
+        fault_class="C02",
         breaks="runs everything on the host and reports the devices that were requested",
         kills=(
             kill(SHARED, "copies", "moved", "arrivals"),
@@ -86,6 +87,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="reports-the-host",
+        fault_class="C02",
         breaks="runs where it was asked to and reports the host for every operator",
         kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement")),
         observation=_all_on_host,

@@ -10,12 +10,15 @@ from hettest.corpus import cases, corpus_root, select
 from hettest.outcome import Record
 from hettest.runner.cases import CaseData
 from hettest.runner.run import Environment, run_item
-from tests.mutants.mutant import PAIR
+from tests.mutants.mutant import PAIR, TRIO
 
 
 @lru_cache(maxsize=1)
-def _items() -> dict[str, Item]:
-    return {item.id: item for item in select(cases(corpus_root()), PAIR).items}
+def _items() -> dict[str, tuple[Item, tuple[str, ...]]]:
+    """Return each item by its id, with the devices that were named for it."""
+    corpus = cases(corpus_root())
+    named = ((item, devices) for devices in (TRIO, PAIR) for item in select(corpus, devices).items)
+    return {item.id: (item, devices) for item, devices in named}
 
 
 @lru_cache(maxsize=1)
@@ -29,5 +32,5 @@ def ended(backend: Backend, item: str) -> Record:
     Raises:
         KeyError: The corpus has no such item.
     """
-    environment = Environment(backend, backend.name, PAIR, {}, data=_data())
-    return run_item(_items()[item], environment)
+    found, devices = _items()[item]
+    return run_item(found, Environment(backend, backend.name, devices, {}, data=_data()))

@@ -82,6 +82,7 @@ def _view(device: Any, tensor: Any) -> Any:
 MUTANTS: Final = (
     Mutant(
         name="shares-storage",
+        fault_class="C10",
         breaks="puts two values that are both still needed in one storage",
         kills=(kill(DIAMOND, "values"),),
         options=_unfused,
@@ -89,6 +90,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="stale-arguments",
+        fault_class="C13",
         breaks="runs a second time on the first run's arguments",
         kills=(
             kill(SECOND, "values"),
@@ -98,6 +100,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="broken-by-an-error",
+        fault_class="C13",
         breaks="refuses every run after one that ended in an error",
         kills=(
             kill("runs/after_an_error[next,host=cpu:0,accel=sim:0,policy=copy]", "diagnostics"),
@@ -106,6 +109,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="returns-an-argument",
+        fault_class="C15",
         breaks="hands out device memory as results, so an argument comes back as itself",
         kills=(kill("runs/argument_returned[plain,default=cpu:0]", "arguments"),),
         running=(Replacement(CpuDevice, "download", _view),),
