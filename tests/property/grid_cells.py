@@ -154,7 +154,7 @@ def elementwise_cells(op: OpDef) -> Iterator[Cell]:
     for dtype in COMPUTED:
         for attrs in _attrs(op):
             for cell in _accepted(_special_cells(op, dtype, attrs)):
-                yield replace(cell, chained=dtype in CHAINED)
+                yield replace(cell, chained=dtype in CHAINED and attrs.get("to", dtype) in CHAINED)
     for dtype in SHAPED:
         found = list(_accepted(_shaped_cells(op, dtype)))
         yield from found
@@ -225,14 +225,17 @@ SAMPLED: Final = (BOOL, I8, I32, I64, U64, F16, BF16, F32, F64)
 
 
 def sampled_cells(op: OpDef) -> Iterator[Cell]:
-    """Yield calls of an operator that has samples in `tests.unit.ops.calls`."""
-    for sample in calls.SAMPLES:
-        if sample.op == op.name:
-            for number, sizes in enumerate(SIZES):
-                for dtype in SAMPLED if number == 0 else (F32, I32):
-                    cell = _sampled(op, sample, sizes, dtype)
-                    if cell.is_accepted:
-                        yield replace(cell, chained=dtype in CHAINED and op.loops is not None)
+    """Yield calls of an operator that has samples in `tests.unit.ops.calls`.
+
+    The first two are tried with every dtype; how the others differ does not depend on it.
+    """
+    samples = [sample for sample in calls.SAMPLES if sample.op == op.name]
+    for place, sample in enumerate(samples):
+        for number, sizes in enumerate(SIZES):
+            for dtype in (SAMPLED if place < 2 else (F32, F16, BOOL)) if number == 0 else (F32,):
+                cell = _sampled(op, sample, sizes, dtype)
+                if cell.is_accepted:
+                    yield replace(cell, chained=dtype in CHAINED and op.loops is not None)
 
 
 def _sampled(op: OpDef, sample: Sample, sizes: Mapping[str, Dim], dtype: DType) -> Cell:
