@@ -18,7 +18,7 @@ from reference_vm.ops.definition import Array, DataError, Namespace
 from reference_vm.ops.sharing import ALONE, is_worth_sharing, share
 from reference_vm.ops.windows import Windows, padded, run_outputs, window_view
 
-BLOCK_BYTES: Final = 1 << 20
+BLOCK_BYTES: Final = 1 << 21
 """How much memory the columns and results of one block take, about."""
 
 LEAST_PLACES: Final = 128
