@@ -87,7 +87,7 @@ class Record:
     """Copies only: the device the copy was staged through."""
 
     skipped: bool = False
-    """A kernel not launched because its result is empty."""
+    """A kernel not launched because its result is empty and it cannot fail."""
 
 
 class Trace(tuple[Record, ...]):
