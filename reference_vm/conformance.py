@@ -40,6 +40,8 @@ from reference_vm.ir import verify
 from reference_vm.ir.nodes import Module
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
+from reference_vm.targets.catalog import target_for
+from reference_vm.targets.numpy import NUMPY
 from reference_vm.text import parse
 from reference_vm.types import DeviceName
 from reference_vm.types.arrays import from_numpy
@@ -96,6 +98,13 @@ class Backend:
     def open(self, device: str) -> DeviceAccess:
         """Return a device by itself."""
         return DeviceAccess(open_device(DeviceName.parse(device)))
+
+    def notes(self) -> Sequence[str]:
+        """Return what is worth knowing of this installation, for ``hettest doctor``."""
+        target = target_for("cpu")
+        if target is NUMPY:
+            return ("kernels run in NumPy; for compiled ones: pip install 'hettest[numba]'",)
+        return (f"kernels are compiled by {target.name}",)
 
     def close(self) -> None:
         """Nothing stays open: a program's devices go with it."""

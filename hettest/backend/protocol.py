@@ -231,6 +231,14 @@ class DeviceAccess(Protocol):
         ...
 
 
+class TellsNotes(Protocol):
+    """What a backend may offer beside `Backend`: what ``hettest doctor`` says of it."""
+
+    def notes(self) -> Sequence[str]:
+        """Return sentences on this installation, such as what is missing and how to get it."""
+        ...
+
+
 class OpensDevices(Protocol):
     """What a backend may offer beside `Backend`: its devices by themselves."""
 

@@ -660,6 +660,15 @@ def unknown_executor(name: str, known: Sequence[str]) -> Diagnostic:
     )
 
 
+def missing_package(what: str, package: str, extra: str) -> Diagnostic:
+    """``extra`` is the extra of this distribution that installs ``package``."""
+    return Diagnostic(
+        code="missing-package",
+        message=f"{what}: found no package {package}, which is not installed",
+        help=f"pip install 'hettest[{extra}]'",
+    )
+
+
 def value_on_two_devices(
     name: str,
     home: tuple[str, str, Span | None],

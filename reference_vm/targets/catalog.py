@@ -22,8 +22,12 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType({t.name: t for t, _ in _
 
 def check_executor(executor: str | None) -> None:
     """Raise `CompileError` unless there is a target of this name, or none is named."""
-    if executor is not None and executor not in TARGETS:
+    if executor is None:
+        return
+    if executor not in TARGETS:
         raise CompileError(catalog.unknown_executor(executor, tuple(TARGETS)))
+    if not _is_available(TARGETS[executor]):
+        raise CompileError(catalog.missing_package(f"executor {executor}", "llvmlite", "numba"))
 
 
 def target_for(kind: str, executor: str | None = None) -> Target:

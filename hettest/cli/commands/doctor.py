@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from hettest.backend.discovery import installed, load
+from hettest.backend.protocol import TellsNotes
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import UsageError
 from hettest.report.content import environment
@@ -38,18 +39,27 @@ def _backend(name: str, place: str) -> dict[str, Any]:
     try:
         backend = load(name)
     except UsageError as error:
-        return {"name": name, "place": place, "problem": str(error), "devices": []}
+        return {"name": name, "place": place, "problem": str(error), "notes": [], "devices": []}
     try:
+        notes = cast("TellsNotes", backend).notes() if hasattr(backend, "notes") else ()
         devices = [dataclasses.asdict(device) for device in backend.devices()]
     finally:
         backend.close()
-    return {"name": name, "place": place, "problem": None, "devices": devices}
+    return {
+        "name": name,
+        "place": place,
+        "problem": None,
+        "notes": list(notes),
+        "devices": devices,
+    }
 
 
 def _print(backend: dict[str, Any]) -> None:
     typer.echo(f"backend {backend['name']} ({backend['place']})")
     if backend["problem"]:
         typer.echo(f"  {backend['problem']}")
+    for note in backend["notes"]:
+        typer.echo(f"  {note}")
     there = [device["name"] for device in backend["devices"] if device["available"]]
     for kind, names in groupby(there, key=lambda name: name.rpartition(":")[0]):
         first, *others = names

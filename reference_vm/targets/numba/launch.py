@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from reference_vm.targets.numba.machine import Machine
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.targets.numba.machine import Machine
 
 Launch: TypeAlias = Callable[[tuple[Any, ...]], int]
 """``launch((header, *arrays))``: 0 if the kernel ran, 1 if the arrays are not as in the header."""
