@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from reference_vm.oracle import evaluate as oracle
     from reference_vm.oracle.estimate import Estimate
     from reference_vm.oracle.estimate import Result as OracleResult
+    from reference_vm.oracle.evaluate import Evaluation
     from reference_vm.types.arrays import to_numpy
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Diagnostic",
     "DiagnosticError",
     "Estimate",
+    "Evaluation",
     "FunctionType",
     "Module",
     "OpDef",
@@ -85,6 +87,7 @@ _LAZY = {
     "infer_call": "reference_vm.ops.typing:infer_call",
     "oracle": "reference_vm.oracle.evaluate",
     "Estimate": "reference_vm.oracle.estimate:Estimate",
+    "Evaluation": "reference_vm.oracle.evaluate:Evaluation",
     "OracleResult": "reference_vm.oracle.estimate:Result",
     "to_numpy": "reference_vm.types.arrays:to_numpy",
 }

@@ -27,6 +27,13 @@ class Comparison:
     undecided: Array
     """Where the bound is infinite: a decision was too close to call."""
 
+    def open_beyond(self, allowed: float) -> int:
+        """Return how many undecided elements differ by more than ``allowed``.
+
+        One that agrees with the oracle's own decision needs no other.
+        """
+        return int(np.count_nonzero(self.undecided & (self.difference > allowed)))
+
     @property
     def error(self) -> float:
         """The largest difference among decided elements."""

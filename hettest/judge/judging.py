@@ -12,8 +12,9 @@ Integers, bools and moved data must be exact to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from hettest.backend.protocol import Observation
 from hettest.judge.compare import Comparison, compare
 from hettest.judge.verdict import Check, Status, Verdict
-from hettest.language import Estimate, Module, OracleResult, Span, oracle, to_numpy
+from hettest.language import Estimate, Evaluation, Module, Span, oracle, to_numpy
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = "Array | tuple[Value, ...]"
@@ -68,7 +69,7 @@ class _Local:
         comparison = compare(seen, estimate)
         self.seen += 1
         self.elements += seen.size
-        self.undecided += int(np.count_nonzero(comparison.undecided))
+        self.undecided += comparison.open_beyond(FLOOR * _unit(estimate) * estimate.scale)
         if comparison.worst > self.worst or self.seen == 1:
             self.worst = max(self.worst, comparison.worst)
             self.detail = _local_detail(name, op, line, estimate, seen, comparison)
@@ -79,7 +80,11 @@ class _Local:
         if not self.seen:
             return Check("local", Status.UNPROVEN, self.detail)
         status = Status.FAILS if self.worst > 1 else _decided(self.undecided, self.elements)
-        return Check("local", status, self.detail, self.worst, self.undecided)
+        detail = self.detail
+        if status is Status.UNDECIDED:
+            share = f"{self.undecided} of {self.elements}"
+            detail = f"{share} elements hang on decisions that rounding could tip"
+        return Check("local", status, detail, self.worst, self.undecided)
 
 
 def _local_detail(
@@ -96,6 +101,56 @@ def _local_detail(
 
 def _decided(undecided: int, elements: int) -> Status:
     return Status.UNDECIDED if undecided > UNDECIDED * max(elements, 1) else Status.HOLDS
+
+
+@final
+@dataclass
+class _Runs:
+    """Evaluations with random rounding, made when they are first asked for."""
+
+    module: Module
+    entry: str
+    args: Sequence[Value]
+    evaluation: Evaluation
+    observed: Mapping[str, Array] | None
+    seed: int
+
+    @cached_property
+    def widths(self) -> list[Array]:
+        """How far apart the evaluations are, for each result, element by element."""
+        made = oracle.spread(
+            self.module,
+            self.entry,
+            self.args,
+            self.evaluation,
+            self.observed,
+            runs=RUNS,
+            seed=self.seed,
+        )
+        every = [list(leaves(run)) for run in made]
+        return [_width([run[number].value for run in every]) for number in range(len(every[0]))]
+
+    def settled(self) -> list[Estimate]:
+        """Return the estimates, undecided where random rounding tips a decision before them.
+
+        Only where the evaluation met decisions for which its bounds were no measure.
+        """
+        estimates = list(leaves(self.evaluation.result))
+        if not self.evaluation.rounding.unsure:
+            return estimates
+        return [
+            Estimate(e.value, np.where(width > IN_FORCE * e.scale, np.inf, e.errors), e.dtype)
+            for e, width in zip(estimates, self.widths, strict=True)
+        ]
+
+
+def _width(values: Sequence[Array]) -> Array:
+    stacked = np.stack(values)
+    if stacked.dtype == np.bool_:
+        stacked = stacked.view(np.uint8)
+    with np.errstate(all="ignore"):
+        width: Array = np.max(stacked, axis=0) - np.min(stacked, axis=0)
+    return width
 
 
 def judge(
@@ -125,7 +180,8 @@ def judge(
         ExecutionError: The data is at fault; a right run ends in an error too.
     """
     evaluation = oracle.evaluate(module, entry, args, placed.intermediates)
-    estimates = list(leaves(evaluation.result))
+    runs = _Runs(module, entry, args, evaluation, placed.intermediates, seed)
+    estimates = runs.settled()
     seen = list(leaves(placed.results))
     checks = [_form(estimates, seen)]
     if checks[0].status is Status.FAILS:
@@ -138,7 +194,8 @@ def judge(
     base_evaluation = evaluation
     if baseline is not None and _decides_apart(placed, baseline):
         base_evaluation = oracle.evaluate(module, entry, args, baseline.intermediates)
-    base_estimates = list(leaves(base_evaluation.result))
+        runs = _Runs(module, entry, args, base_evaluation, baseline.intermediates, seed)
+    base_estimates = runs.settled()
     base_seen = list(leaves(base.results))
     form = _form(base_estimates, base_seen)
     if form.status is Status.FAILS:
@@ -147,12 +204,7 @@ def judge(
     base_pairs = [compare(s, e) for s, e in zip(base_seen, base_estimates, strict=True)]
     checks.append(_ratio(estimates, pairs, base_pairs))
 
-    def spread() -> tuple[OracleResult, ...]:
-        return oracle.spread(
-            module, entry, args, base_evaluation, base.intermediates, runs=RUNS, seed=seed
-        )
-
-    checks.append(_anchor(base_pairs, spread))
+    checks.append(_anchor(base_pairs, runs))
     checks.append(_bound(estimates, pairs))
     return Verdict(tuple(checks))
 
@@ -230,7 +282,7 @@ def _ratio(
         floor = FLOOR * _unit(estimate) * estimate.scale
         allowed = RATIO * max(other.error, floor)
         part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
-        undecided += int(np.count_nonzero(pair.undecided))
+        undecided += pair.open_beyond(allowed)
         elements += pair.undecided.size
         if part > worst:
             worst = part
@@ -238,6 +290,8 @@ def _ratio(
                 f"error {pair.error:.3g} placed, {other.error:.3g} CPU-only, allowed {allowed:.3g}"
             )
     status = Status.FAILS if worst > 1 else _decided(undecided, elements)
+    if status is Status.UNDECIDED:
+        text = f"{undecided} of {elements} elements hang on decisions that rounding could tip"
     return Check("ratio", status, text, worst, undecided)
 
 
@@ -245,17 +299,11 @@ def _unit(estimate: Estimate) -> float:
     return estimate.dtype.unit_roundoff if estimate.dtype.is_float else 0.0
 
 
-def _anchor(base: Sequence[Comparison], spread: Callable[[], tuple[OracleResult, ...]]) -> Check:
+def _anchor(base: Sequence[Comparison], runs: _Runs) -> Check:
     if all(pair.error == 0 for pair in base):
         return Check("anchor", Status.HOLDS, "exact", 0.0)
-    runs = [list(leaves(run)) for run in spread()]
     worst, text = 0.0, "exact"
-    for number, pair in enumerate(base):
-        values = np.stack([run[number].value for run in runs])
-        if values.dtype == np.bool_:
-            values = values.view(np.uint8)
-        with np.errstate(all="ignore"):
-            width = np.max(values, axis=0) - np.min(values, axis=0)
+    for pair, width in zip(base, runs.widths, strict=True):
         finite = width[np.isfinite(width) & ~pair.undecided]
         allowed = ANCHOR * (float(np.max(finite)) if finite.size else 0.0)
         part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)

@@ -62,6 +62,9 @@ class Operands:
     def decide(self, own: Wide, margin: Wide | None, dtype: DType) -> Estimate:
         """Return the result of a decision: what the run decided, where it showed it.
 
+        Where the bound on an operand says nothing any more, it is no measure of what is close:
+        then the evaluation is `Rounding.unsure`, and random rounding has to show what tips.
+
         Args:
             own: What the oracle decides.
             margin: Negative or 0 where the operands' errors could have tipped the decision.
@@ -70,6 +73,9 @@ class Operands:
         if self.observed is not None and self.observed.shape == own.shape:
             return Estimate(self.observed.astype(own.dtype), None, dtype)
         if margin is None or self.rounding.is_random:
+            return Estimate(own, None, dtype)
+        if any(isinstance(arg, Estimate) and arg.is_vacuous for arg in self.args):
+            self.rounding.unsure = True
             return Estimate(own, None, dtype)
         close = np.broadcast_to(margin <= 0, own.shape)
         return Estimate(own, np.where(close, np.inf, 0.0) if np.any(close) else None, dtype)

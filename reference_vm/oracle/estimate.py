@@ -87,6 +87,14 @@ class Estimate:
         return np.zeros(self.value.shape) if self.error is None else self.error
 
     @property
+    def is_vacuous(self) -> bool:
+        """Whether the bound is wider than 1% of the value's scale."""
+        if self.error is None:
+            return False
+        finite = self.error[np.isfinite(self.error)]
+        return bool(finite.size) and float(np.max(finite)) > 0.01 * self.scale
+
+    @property
     def scale(self) -> float:
         """The largest finite magnitude of the value; 0 if there is none."""
         finite = np.abs(self.value[np.isfinite(self.value)]) if self.dtype.is_float else self.value
@@ -109,6 +117,9 @@ class Rounding:
     generator: np.random.Generator | None = None
     noise: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
     """By the identity of the binding and the position of its result."""
+
+    unsure: bool = False
+    """Whether a decision was met whose operands' bound says nothing any more."""
 
     key: int = 0
     """The binding at work."""
