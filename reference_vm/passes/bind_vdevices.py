@@ -19,26 +19,17 @@ the host and for the default device where the program has none. A role that is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Adt, Constructor, Function, Module
+from reference_vm.ir.nodes import Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.source import Span
-from reference_vm.types import (
-    GLOBAL_SCOPE,
-    HOST,
-    DeviceName,
-    TensorType,
-    Type,
-    VirtualDevice,
-    leaves,
-    map_tensors,
-)
+from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, VirtualDevice, leaves
 
 
 @final
@@ -63,7 +54,7 @@ class BindVdevices:
         bound = replace(bound, vdevices=_with_role_for(bound.vdevices, default, _role(default)))
         if all(old is new or old == new for old, new in canonical.items()):
             return module if bound.vdevices == module.vdevices else bound
-        return _renamed(bound, canonical)
+        return roles.replaced(bound, canonical)
 
 
 def _canonical(module: Module, ctx: PassContext) -> dict[VirtualDevice, VirtualDevice]:
@@ -122,28 +113,6 @@ def _unused(name: str, taken: Iterable[str]) -> str:
         count += 1
         candidate = f"{name}.{count}"
     return candidate
-
-
-def _renamed(module: Module, canonical: Mapping[VirtualDevice, VirtualDevice]) -> Module:
-    def tensor(type_: TensorType) -> TensorType:
-        return type_ if type_.vdevice is None else type_.on(place(type_.vdevice))
-
-    def place(vdevice: VirtualDevice) -> VirtualDevice:
-        return canonical.get(vdevice, vdevice)
-
-    def change(type_: Type) -> Type:
-        return map_tensors(type_, tensor)
-
-    def function(old: Function) -> Function:
-        return rewrite.retype(old, change, place)
-
-    adts = tuple(_with_fields(adt, change) for adt in module.adts)
-    return replace(module, adts=adts, functions=tuple(map(function, module.functions)))
-
-
-def _with_fields(adt: Adt, change: Callable[[Type], Type]) -> Adt:
-    constructors = (Constructor(c.name, tuple(map(change, c.fields))) for c in adt.constructors)
-    return replace(adt, constructors=tuple(constructors))
 
 
 __all__ = ["BindVdevices"]

@@ -20,9 +20,11 @@ from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
 from reference_vm.passes.place import Place
 from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.passes.plan_memory import PlanMemory
+from reference_vm.passes.rebind_vdevice import RebindVdevice
 from reference_vm.passes.split import Split
 
 _ALL: Final[tuple[type[Pass], ...]] = (
+    RebindVdevice,
     BindVdevices,
     InferTypes,
     InlineFunctions,

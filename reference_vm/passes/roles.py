@@ -1,10 +1,22 @@
-"""Which virtual devices a bound module has: the host's, the default's, and their order."""
+"""The virtual devices of a module: the host's, the default's, their order, and others instead."""
 
 from __future__ import annotations
 
-from reference_vm.ir.nodes import Module
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import Adt, Constructor, Function, Module
 from reference_vm.passes.context import PassContext
-from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, VirtualDevice
+from reference_vm.types import (
+    GLOBAL_SCOPE,
+    HOST,
+    DeviceName,
+    TensorType,
+    Type,
+    VirtualDevice,
+    map_tensors,
+)
 
 
 def on_device(module: Module, device: DeviceName) -> VirtualDevice | None:
@@ -48,4 +60,28 @@ def in_order(module: Module, ctx: PassContext) -> tuple[VirtualDevice, ...]:
     return tuple(sorted(module.vdevices, key=key))
 
 
-__all__ = ["default", "default_device", "host", "in_order", "on_device"]
+def replaced(module: Module, instead: Mapping[VirtualDevice, VirtualDevice]) -> Module:
+    """Return ``module`` with virtual devices replaced in every type and suffix."""
+
+    def tensor(type_: TensorType) -> TensorType:
+        return type_ if type_.vdevice is None else type_.on(place(type_.vdevice))
+
+    def place(vdevice: VirtualDevice) -> VirtualDevice:
+        return instead.get(vdevice, vdevice)
+
+    def change(type_: Type) -> Type:
+        return map_tensors(type_, tensor)
+
+    def function(old: Function) -> Function:
+        return rewrite.retype(old, change, place)
+
+    adts = tuple(_with_fields(adt, change) for adt in module.adts)
+    return replace(module, adts=adts, functions=tuple(map(function, module.functions)))
+
+
+def _with_fields(adt: Adt, change: Callable[[Type], Type]) -> Adt:
+    constructors = (Constructor(c.name, tuple(map(change, c.fields))) for c in adt.constructors)
+    return replace(adt, constructors=tuple(constructors))
+
+
+__all__ = ["default", "default_device", "host", "in_order", "on_device", "replaced"]
