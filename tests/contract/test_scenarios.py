@@ -1,0 +1,85 @@
+"""Every scenario and public report of placement has its place, and the place exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "scenarios.md"
+ROW = re.compile(r"\| ([0-9]{3}-[0-9]{2}|X-[0-9]{2}|B[0-9]{3}) \| ([^|]+) \| ([^|]+) \|")
+NAMED = re.compile(r"`([a-z0-9_./]+)`")
+REASON = "not expressible: "
+
+SCENARIOS = {
+    "000": (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26, 27),
+    "002": (
+        *(1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26, 27, 29, 30, 31),
+        *(33, 34, 35, 37, 38, 39, 41, 42, 47),
+    ),
+    "003": (
+        *(1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26, 27, 29, 30, 31),
+        *(33, 34, 35, 37, 38, 39, 41, 42, 43, 45, 46, 47, 49, 50),
+    ),
+    "X": (1, 2, 3),
+}
+REPORTS = (
+    *(1, 3, 5, 7, 9, 10, 12, 14, 16, 18, 19, 21, 22, 24, 25, 27, 29, 31, 33),
+    *(74, 76, 78),
+)
+
+
+def wanted() -> list[str]:
+    scenarios = [f"{group}-{n:02}" for group, numbers in SCENARIOS.items() for n in numbers]
+    return scenarios + [f"B{n:03}" for n in REPORTS]
+
+
+def rows() -> list[tuple[str, str, str]]:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    found = [ROW.fullmatch(line) for line in lines]
+    return [(row[1], row[2].strip(), row[3].strip()) for row in found if row is not None]
+
+
+def files(where: str) -> Iterator[Path]:
+    """Yield the file of each case, golden file or test that a cell names."""
+    for name in NAMED.findall(where):
+        if name.startswith("tests/"):
+            yield ROOT / name
+        elif name.endswith(".hir"):
+            yield ROOT / "tests" / "golden" / "passes" / name
+        else:
+            yield ROOT / "cases" / f"{name}.toml"
+
+
+def test_every_scenario_is_listed_once() -> None:
+    assert [name for name, _, _ in rows()] == wanted()
+
+
+@pytest.mark.parametrize(("name", "what", "where"), rows(), ids=[row[0] for row in rows()])
+def test_what_is_named_exists(name: str, what: str, where: str) -> None:
+    named = list(files(where))
+
+    assert named or where.startswith(REASON), f"{name} has neither a file nor a reason"
+    assert [str(path) for path in named if not path.is_file()] == []
+
+
+def test_every_case_for_a_public_report_is_named() -> None:
+    named = {path for _, _, where in rows() for path in files(where)}
+
+    assert set((ROOT / "cases" / "bugs").rglob("*.toml")) <= named
+
+
+@pytest.mark.parametrize(("name", "report"), [(n, r) for n, r, _ in rows() if n.startswith("B")])
+def test_a_report_is_the_origin_of_a_case(name: str, report: str) -> None:
+    (where,) = (w for n, _, w in rows() if n == name)
+    cases = [path for path in files(where) if path.suffix == ".toml"]
+    if not cases:
+        assert where.startswith(REASON)
+        return
+
+    origins = [re.findall(r'^origin += "(.*)"', p.read_text("utf-8"), re.MULTILINE) for p in cases]
+
+    assert [report] in origins
