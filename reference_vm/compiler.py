@@ -11,29 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias, Union, final
+from typing import final
 
 from reference_vm.bytecode.executable import Executable
 from reference_vm.codegen.emit import emit
-from reference_vm.devices.catalog import KINDS, describe
+from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.catalog import OPS
+from reference_vm.options import Where, context
 from reference_vm.passes import pipeline
-from reference_vm.passes.catalog import default_pipeline, requesting
-from reference_vm.passes.context import PassContext, Policy
+from reference_vm.passes.catalog import AUTO, default_pipeline, requesting
+from reference_vm.passes.context import PassContext
+from reference_vm.passes.cost_model import CostModel
 from reference_vm.passes.explain import explain as explain_plan
 from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.runtime.weights import WeightsFolder
-from reference_vm.targets.catalog import check_executor, target_for
+from reference_vm.targets.catalog import check_executor
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
-
-Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]
-"""Which device each role is: ``"host=cpu:0,accel=sim:0"``, or a mapping."""
 
 
 @final
@@ -80,6 +79,8 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     default: str | None = None,
     place: str | Sequence[str] = (),
     split: str | None = None,
+    memory: str | Mapping[str, int] = "",
+    costs: Path | str | CostModel | None = None,
     nominal: Mapping[str, int] | None = None,
     fuse: bool = True,
     plan_memory: bool = True,
@@ -94,8 +95,11 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         device_map: The device of each role; ``host`` is ``cpu:0`` unless it says otherwise.
         policy: What to do with a value wanted on two devices: ``copy``, ``replicate``, ``error``.
         default: The role or device for what nothing places; otherwise the first of the map.
-        place: Requests by names of variables, ``"encoder/layer.1/*=accel"``, one or several.
+        place: Requests by names of variables, ``"encoder/layer.1/*=accel"``, one or several;
+            ``"auto"`` places what is left by cost.
         split: How to spread what nothing places: ``halves``, ``alternate`` or ``random:SEED``.
+        memory: Bytes that automatic placement may use at once, ``"accel=64MiB"``.
+        costs: The cost model of automatic placement, or a JSON file of one.
         nominal: Sizes of symbols, for weighing copies against each other.
         fuse: Whether operators may share a kernel.
         plan_memory: Whether storage is reused by a plan; otherwise each result has its own.
@@ -107,8 +111,10 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         CompileError: The program is at fault, or an option is.
     """
     check_executor(executor)
-    module, ctx = _prepared(module, device_map, policy, default, split, nominal, executor)
-    passes = default_pipeline(_patterns(place), split)
+    ctx = context(device_map, policy, default, memory, costs, nominal, executor)
+    patterns = _patterns(place)
+    module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
+    passes = default_pipeline(patterns, split)
     if fuse or plan_memory:
         passes += (Fuse(fuse),)
     if plan_memory:
@@ -126,6 +132,8 @@ def explain(
     default: str | None = None,
     place: str | Sequence[str] = (),
     split: str | None = None,
+    memory: str | Mapping[str, int] = "",
+    costs: Path | str | CostModel | None = None,
     nominal: Mapping[str, int] | None = None,
 ) -> Plan:
     """Return where `compile` would have everything be, with the reasons.
@@ -133,29 +141,16 @@ def explain(
     Raises:
         CompileError: The program is at fault, or an option is.
     """
-    module, ctx = _prepared(module, device_map, policy, default, split, nominal, None)
-    return explain_plan(module, requesting(_patterns(place), split), ctx)
+    ctx = context(device_map, policy, default, memory, costs, nominal, None)
+    patterns = _patterns(place)
+    module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
+    return explain_plan(module, requesting(patterns, split), ctx)
 
 
-def _prepared(
-    module: Module,
-    device_map: Where,
-    policy: str,
-    default: str | None,
-    split: str | None,
-    nominal: Mapping[str, int] | None,
-    executor: str | None,
-) -> tuple[Module, PassContext]:
-    """Return ``module``, verified, and what its passes are given."""
-    devices = read_device_map(device_map)
-    _check_kinds(devices.devices)
+def _prepared(module: Module, ctx: PassContext, *, spread: bool) -> Module:
+    """Return ``module``, verified, with all roles of the map declared if it is to be spread."""
     verify.verify(module)
-    if split:
-        module = _with_roles(module, devices)
-    kinds = {"cpu", *(d.kind for d in devices.devices)}
-    targets = {kind: target_for(kind, executor).traits for kind in kinds}
-    ctx = PassContext(OPS, devices, _policy(policy), default, dict(nominal or {}), targets)
-    return module, ctx
+    return _with_roles(module, ctx.device_map) if spread else module
 
 
 def _patterns(place: str | Sequence[str]) -> str:
@@ -187,37 +182,11 @@ def assemble(
     )
 
 
-def read_device_map(where: Where) -> DeviceMap:
-    """Return a device map from any of its forms.
-
-    Raises:
-        CompileError: It cannot be read.
-    """
-    if isinstance(where, DeviceMap):
-        return where
-    try:
-        if isinstance(where, str):
-            return DeviceMap.parse(where)
-        return DeviceMap.of({r.removeprefix("@"): _device(d) for r, d in where.items()})
-    except ValueError as error:
-        raise CompileError(catalog.bad_device_map(str(error))) from error
-
-
-def _device(device: str | DeviceName) -> DeviceName:
-    return device if isinstance(device, DeviceName) else DeviceName.parse(device)
-
-
 def _with_roles(module: Module, devices: DeviceMap) -> Module:
     """Return ``module`` with every role of the map declared, so that it can be split over them."""
     declared = {v.role for v in module.vdevices}
     missing = tuple(VirtualDevice(role) for role in devices if role not in declared)
     return replace(module, vdevices=(*module.vdevices, *missing))
-
-
-def _check_kinds(devices: Sequence[DeviceName]) -> None:
-    unknown = [describe(d) for d in devices if d.kind not in KINDS]
-    if unknown:
-        raise CompileError(*(catalog.device_unavailable(str(d.name), d.reason) for d in unknown))
 
 
 def _check_dtypes(module: Module) -> None:
@@ -243,10 +212,3 @@ def _variables(module: Module) -> Iterator[Var]:
     for function in module.functions:
         yield from function.params
         yield from (b.var for b in walk(function.body))
-
-
-def _policy(policy: str) -> Policy:
-    try:
-        return Policy(policy)
-    except ValueError as error:
-        raise CompileError(catalog.unknown_policy(policy, tuple(Policy))) from error

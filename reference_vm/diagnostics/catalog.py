@@ -784,6 +784,36 @@ def split_mode(found: str) -> Diagnostic:
     )
 
 
+def memory_budget(
+    role: str, budget: int, needed: int, name: str | None, span: Span | None, *, proven: bool
+) -> Diagnostic:
+    where = "" if name is None else f" at %{name}"
+    how = "the placement" if proven else "every placement that was tried"
+    return Diagnostic(
+        code="memory-budget",
+        message=f"{how} breaks a memory budget: {role} may hold {budget:,} bytes "
+        f"and would hold {needed:,}{where}",
+        span=span,
+        help="raise the budget, or let more devices share the program",
+    )
+
+
+def memory_size(found: str) -> Diagnostic:
+    return Diagnostic(
+        code="memory-size",
+        message=f"found {found}, expected ROLE=SIZE",
+        help="for instance accel=64MiB; a size is a number, or one with KiB, MiB or GiB",
+    )
+
+
+def cost_model(name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        code="cost-model",
+        message=f"{name} is no cost model: {message}",
+        help="the guide of placement shows what such a file holds",
+    )
+
+
 def argument_names(function: str, found: Sequence[str], expected: Sequence[str]) -> Diagnostic:
     return Diagnostic(
         code="argument-count",

@@ -18,6 +18,7 @@ from reference_vm.passes.insert_copies import InsertCopies
 from reference_vm.passes.legalize import Legalize
 from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
 from reference_vm.passes.place import Place
+from reference_vm.passes.place_auto import PlaceAuto
 from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.rebind_vdevice import RebindVdevice
@@ -34,6 +35,7 @@ _ALL: Final[tuple[type[Pass], ...]] = (
     LiftShapeFunctions,
     Place,
     Split,
+    PlaceAuto,
     PlanDevices,
     InsertCopies,
     Legalize,
@@ -43,6 +45,10 @@ _ALL: Final[tuple[type[Pass], ...]] = (
 
 PASSES: Final[Mapping[str, type[Pass]]] = MappingProxyType({p.name: p for p in _ALL})
 """Every pass, by the name that pipelines spell."""
+
+
+AUTO: Final = "auto"
+"""What stands among the patterns of ``place`` for placement by cost, after all others."""
 
 
 def simplifying() -> tuple[Pass, ...]:
@@ -61,10 +67,14 @@ def simplifying() -> tuple[Pass, ...]:
 def requesting(place: str | None = None, split: str | None = None) -> Mapping[str, Pass]:
     """Return the passes that add requests to the program's own, by what the user asks for."""
     passes: dict[str, Pass] = {}
-    if place:
-        passes["--place"] = Place(place)
+    parts = [p.strip() for p in (place or "").split(",")]
+    patterns = ",".join(p for p in parts if p and p != AUTO)
+    if patterns:
+        passes["--place"] = Place(patterns)
     if split:
         passes[f"--split={split}"] = Split(split)
+    if AUTO in parts:
+        passes["--place=auto"] = PlaceAuto()
     return passes
 
 
@@ -77,7 +87,7 @@ def default_pipeline(place: str | None = None, split: str | None = None) -> tupl
     """Return what a program goes through before code is made of it.
 
     ``place`` is a list of ``PATTERN=ROLE``, ``split`` a rule for what is left, both as the passes
-    of these names take them.
+    of these names take them; ``auto`` among the former places the rest by cost.
     """
     return (*simplifying(), *placing(place, split))
 

@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol
 
 from reference_vm.ir.nodes import Module
 from reference_vm.ops.definition import OpDef
+from reference_vm.passes.cost_model import CostModel
 from reference_vm.types import HOST, DeviceMap, DeviceName
 
 
@@ -81,6 +82,17 @@ class PassContext:
 
     targets: Mapping[str, TargetTraits] = field(default_factory=lambda: MappingProxyType({}))
     """By device kind."""
+
+    costs: CostModel = field(default_factory=CostModel)
+    """What work and transfers cost, for automatic placement."""
+
+    memory: Mapping[DeviceName, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many bytes automatic placement may use at once, of a device that is limited."""
+
+    missing_dtypes: Mapping[DeviceName, frozenset[str]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """The element types that a device does not have."""
 
     @property
     def default_device(self) -> DeviceName:

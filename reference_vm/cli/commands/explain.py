@@ -31,10 +31,17 @@ def run(
         str | None, typer.Option(metavar="ROLE", help="for what nothing places")
     ] = None,
     place: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN=ROLE", help="requests by name")
+        list[str] | None,
+        typer.Option(metavar="PATTERN=ROLE", help="requests by name; auto places the rest by cost"),
     ] = None,
     split: Annotated[
         str | None, typer.Option(metavar="RULE", help="halves, alternate or random:SEED")
+    ] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="ROLE=SIZE,…", help="what auto may use at once, as accel=64MiB")
+    ] = "",
+    costs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the cost model of auto, as JSON")
     ] = None,
     size: Annotated[
         list[str] | None, typer.Option(metavar="SYMBOL=N", help="for the bytes of symbolic shapes")
@@ -59,6 +66,8 @@ def run(
         default=default,
         place=place or (),
         split=split,
+        memory=memory,
+        costs=costs,
         nominal=programs.sizes(size or []),
     )
     for path, drawn in ((to_dot, dot), (to_svg, svg)):

@@ -1,0 +1,120 @@
+"""What the options of a compilation say: device maps, policies, memory budgets and cost models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias, Union
+
+from reference_vm.devices.catalog import KINDS, describe
+from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.ops.catalog import OPS
+from reference_vm.passes.context import PassContext, Policy
+from reference_vm.passes.cost_model import CostModel
+from reference_vm.passes.cost_model import read as read_costs
+from reference_vm.targets.catalog import target_for
+from reference_vm.types import DeviceMap, DeviceName
+
+Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]
+"""Which device each role is: ``"host=cpu:0,accel=sim:0"``, or a mapping."""
+
+
+_SIZE: Final = re.compile(r"@?(?P<role>[^=]+?)\s*=\s*(?P<count>[0-9]+)\s*(?P<unit>[KMG]iB|)")
+_UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def context(
+    device_map: Where,
+    policy: str,
+    default: str | None,
+    memory: str | Mapping[str, int],
+    costs: Path | str | CostModel | None,
+    nominal: Mapping[str, int] | None,
+    executor: str | None,
+) -> PassContext:
+    """Return what the passes of a compilation are given."""
+    devices = read_device_map(device_map)
+    _check_kinds(devices.devices)
+    known = {name: describe(name) for name in devices.devices}
+    limits = {n: d.memory_limit for n, d in known.items() if d.memory_limit is not None}
+    budgets = {n: min(b, limits.get(n, b)) for n, b in read_memory(memory, devices).items()}
+    kinds = {"cpu", *(d.kind for d in devices.devices)}
+    return PassContext(
+        OPS,
+        devices,
+        _policy(policy),
+        default,
+        dict(nominal or {}),
+        {kind: target_for(kind, executor).traits for kind in kinds},
+        _costs(costs),
+        {**limits, **budgets},
+        {name: d.missing_dtypes for name, d in known.items()},
+    )
+
+
+def read_device_map(where: Where) -> DeviceMap:
+    """Return a device map from any of its forms.
+
+    Raises:
+        CompileError: It cannot be read.
+    """
+    if isinstance(where, DeviceMap):
+        return where
+    try:
+        if isinstance(where, str):
+            return DeviceMap.parse(where)
+        return DeviceMap.of({r.removeprefix("@"): _device(d) for r, d in where.items()})
+    except ValueError as error:
+        raise CompileError(catalog.bad_device_map(str(error))) from error
+
+
+def _device(device: str | DeviceName) -> DeviceName:
+    return device if isinstance(device, DeviceName) else DeviceName.parse(device)
+
+
+def _check_kinds(devices: Sequence[DeviceName]) -> None:
+    unknown = [describe(d) for d in devices if d.kind not in KINDS]
+    if unknown:
+        raise CompileError(*(catalog.device_unavailable(str(d.name), d.reason) for d in unknown))
+
+
+def _costs(costs: Path | str | CostModel | None) -> CostModel:
+    if costs is None or isinstance(costs, CostModel):
+        return costs or CostModel()
+    try:
+        return read_costs(Path(costs).read_text(encoding="utf-8"), str(costs))
+    except (OSError, UnicodeDecodeError) as error:
+        raise CompileError(catalog.cost_model(str(costs), str(error))) from error
+
+
+def read_memory(memory: str | Mapping[str, int], devices: DeviceMap) -> dict[DeviceName, int]:
+    """Return the bytes of ``accel=64MiB,other=4096`` by device.
+
+    Raises:
+        CompileError: ``memory-size``: it has another form; ``unknown-vdevice``: no such role.
+    """
+    if isinstance(memory, str):
+        parts = [p.strip() for p in memory.split(",") if p.strip()]
+        memory = dict(map(_size, parts))
+    for role in memory:
+        if role not in devices:
+            raise CompileError(catalog.unknown_vdevice(role, tuple(devices), None))
+    return {devices[role]: size for role, size in memory.items()}
+
+
+def _size(written: str) -> tuple[str, int]:
+    found = _SIZE.fullmatch(written)
+    if found is None:
+        raise CompileError(catalog.memory_size(written))
+    return found["role"], int(found["count"]) * _UNITS[found["unit"] or ""]
+
+
+def _policy(policy: str) -> Policy:
+    try:
+        return Policy(policy)
+    except ValueError as error:
+        raise CompileError(catalog.unknown_policy(policy, tuple(Policy))) from error
+
+
+__all__ = ["Where", "context", "read_device_map", "read_memory"]
