@@ -9,49 +9,65 @@ any order: both rules only ever add.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.values import Operation, Origin, Use
+from reference_vm.analysis.values import Kind, Operation, Origin, Use
 
 
 def host_operations(graph: FunctionValues, free: Collection[int]) -> frozenset[int]:
     """Return the operations that run on the host: those ``on_host``, and of ``free`` the others."""
-    return frozenset(_HostFacts(graph, free).found)
+    integral = [i for i in free if _is_integral(graph, graph.operations[i])]
+    if not integral:
+        return frozenset(o.index for o in graph.operations if o.on_host)
+    return frozenset(_HostFacts(graph, integral).found)
+
+
+def _is_integral(graph: FunctionValues, operation: Operation) -> bool:
+    if operation.kind is Kind.CALL or not operation.results:
+        return False
+    return not any(graph.values[v].type.dtype.is_float for v in operation.results)
 
 
 class _HostFacts:
     """Counts, for each operation, what still speaks against its running on the host."""
 
-    def __init__(self, graph: FunctionValues, free: Collection[int]) -> None:
+    def __init__(self, graph: FunctionValues, integral: Collection[int]) -> None:
         self.graph = graph
         self.found: set[int] = set()
-        self.candidates = {i for i in free if self._is_integral(graph.operations[i])}
-        self.facts = {i: graph.operations[i].host_facts for i in self.candidates}
-        self.unknown = {i: len(self._operands(graph.operations[i])) for i in self.candidates}
-        self.hosted = {i: self._reads(i, host=True) for i in self.candidates}
-        self.foreign = {i: self._reads(i, host=False) for i in self.candidates}
+        self.candidates = frozenset(integral)
+        self.facts = {i: graph.operations[i].host_facts for i in integral}
+        self.unknown = {i: sum(1 for _ in self._operands(i)) for i in integral}
+        self.hosted = dict.fromkeys(integral, 0)
+        self.foreign = dict.fromkeys(integral, 0)
+        self.readers: dict[int, list[int]] = {i: [] for i in integral}
+        self._count_reads()
         self._spread()
 
-    def _is_integral(self, operation: Operation) -> bool:
-        types = [self.graph.values[v].type for v in operation.results]
-        return bool(types) and not any(t.dtype.is_float for t in types)
+    def _operands(self, index: int) -> Iterator[int]:
+        """Yield the values that an operation reads, constants left out."""
+        operation, values = self.graph.operations[index], self.graph.values
+        for value in (*operation.operands, *operation.host_operands):
+            if values[value].origin is not Origin.CONSTANT:
+                yield value
 
-    def _operands(self, operation: Operation) -> list[int]:
-        """Return the values that ``operation`` reads, constants left out."""
+    def _count_reads(self) -> None:
+        """Count who reads the candidates' results; what is returned is read by nobody."""
         values = self.graph.values
-        read = [r.value for r in operation.reads]
-        return [v for v in read if values[v].origin is not Origin.CONSTANT]
-
-    def _reads(self, index: int, *, host: bool) -> int:
-        """Return how many reads of the operation's results are the host's, or are not.
-
-        What the function returns is read by nobody, and so is never for the host alone.
-        """
-        reads = [
-            r for v in self.graph.operations[index].results for r in self.graph.values[v].reads
-        ]
-        return sum(1 for r in reads if (r.use is Use.HOST) is host)
+        for operation in self.graph.operations:
+            for uses, counts in (
+                (operation.operands, self.foreign),
+                (operation.host_operands, self.hosted),
+            ):
+                for value in uses:
+                    maker = values[value].operation
+                    if maker is not None and maker in self.candidates:
+                        counts[maker] += 1
+                        self.readers[maker].append(operation.index)
+        for read in self.graph.other_reads:
+            maker = values[read.value].operation
+            if maker is not None and maker in self.candidates:
+                (self.hosted if read.use is Use.HOST else self.foreign)[maker] += 1
 
     def _spread(self) -> None:
         pending = [o.index for o in self.graph.operations if o.on_host]
@@ -76,22 +92,25 @@ class _HostFacts:
 
     def _touch_readers(self, index: int) -> list[int]:
         """Tell the readers of ``index`` that one of their operands is a host fact."""
-        touched = []
-        for result in self.graph.operations[index].results:
-            for read in self.graph.values[result].reads:
-                reader = read.operation
-                if reader is not None and reader in self.candidates:
-                    self.unknown[reader] -= 1
-                    self.facts[reader] += 1
-                    touched.append(reader)
+        touched = [r for r in self._readers_of(index) if r in self.candidates]
+        for reader in touched:
+            self.unknown[reader] -= 1
+            self.facts[reader] += 1
         return touched
+
+    def _readers_of(self, index: int) -> list[int]:
+        if index in self.readers:
+            return self.readers[index]
+        results = self.graph.operations[index].results
+        reads = (r for v in results for r in self.graph.reads_of(v))
+        return [r.operation for r in reads if r.operation is not None and r.use is not Use.ARGUMENT]
 
     def _touch_operands(self, index: int) -> list[int]:
         """Tell the makers of the operands of ``index`` that this reader is the host's."""
         touched = []
-        for read in self.graph.operations[index].reads:
-            maker = self.graph.values[read.value].operation
-            if maker is not None and maker in self.candidates and read.use is not Use.HOST:
+        for value in self.graph.operations[index].operands:
+            maker = self.graph.values[value].operation
+            if maker is not None and maker in self.candidates:
                 self.foreign[maker] -= 1
                 self.hosted[maker] += 1
                 touched.append(maker)

@@ -1,12 +1,14 @@
 """Values and operations: the words in which placement speaks of a function.
 
 A *value* is one tensor's data together with all its views; an *operation* makes values and reads
-others on some device; a *face* is one way to see a value. `function_values` finds them.
+others on some device. What a data type or a function type holds, the elements of a list or the
+parameter of a closure, is a *cell*: a value that stands for every tensor kept there, all on one
+device. `function_values` finds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, final
@@ -25,6 +27,9 @@ class Origin(Enum):
     MOVED = auto()
     """Another value, from here on seen where a pin says."""
 
+    CELL = auto()
+    """Whatever is put into a data type or goes through a function value."""
+
 
 class Use(Enum):
     """How a value is read."""
@@ -41,6 +46,12 @@ class Use(Enum):
     MOVE = auto()
     """By a value moved from it."""
 
+    STORE = auto()
+    """Put into a cell, where that lives."""
+
+    ARGUMENT = auto()
+    """Passed to a function, where its parameter lives."""
+
 
 class Means(Enum):
     """How a program says that a value is to be seen on another device."""
@@ -53,6 +64,8 @@ class Means(Enum):
     PIN = "pin"
     """A suffix or a placed type on an alias, a view, a projection or an item of a tuple."""
 
+
+COPY: Final = Means.COPY.value
 
 MOVES: Final = {m.value: m for m in (Means.COPY, Means.FIXED, Means.HINT)}
 """The operators that move values, by name."""
@@ -69,13 +82,16 @@ class Read:
     """Where it is read; ``None`` for a result."""
 
     operation: int | None = None
-    """The reading operation of an ``OPERAND`` or ``HOST`` read; ``None`` for a condition."""
+    """The operation that reads; ``None`` for a condition, a view's operand, a move, a result."""
 
     device: VirtualDevice | None = None
     """Where to, for a ``RESULT`` or ``MOVE``."""
 
     means: Means | None = None
     """Of a ``MOVE``: how the program asks for it."""
+
+    place: int = -1
+    """Of a ``STORE`` the cell, of an ``ARGUMENT`` which leaf of the parameters it is."""
 
     @property
     def pulls(self) -> bool:
@@ -94,56 +110,136 @@ class Value:
     var: Var
     """The variable that first holds it, maybe among other items of a tuple."""
 
+    reads_of: Callable[[int], Sequence[Read]] = field(repr=False)
+    """Finds who reads a value; the same for all values of a function."""
+
     pin: VirtualDevice | None = None
     """Where the program says it lives."""
 
+    operation: int | None = None
     pulls: bool = True
     """Whether the pin pulls operations; the suffix of a constant does not."""
 
-    operation: int | None = None
     source: int | None = None
     """Of a moved value: the value that it is moved from."""
 
     means: Means | None = None
     """Of a moved value: how the program asks for it."""
 
-    reads: list[Read] = field(default_factory=list)
+    @property
+    def reads(self) -> Sequence[Read]:
+        """Who reads the value: operations first, each kind in program order."""
+        return self.reads_of(self.index)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class View:
-    """A face that is another face seen with another shape."""
+class Kind(Enum):
+    """What an operation is."""
 
-    face: int
-    binding: Binding
+    OPERATOR = auto()
+    MERGE = auto()
+    """One leaf of the result of ``if`` or ``match``, which costs nothing."""
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Face:
-    """One way to see a value: its own, or through a view."""
-
-    value: int
-    view: View | None = None
+    CALL = auto()
+    """A call of a function, which is planned by itself."""
 
 
 @final
 @dataclass(slots=True)
 class Operation:
-    """Work on some device: an operator call, or the merge of one leaf of an ``if``."""
+    """Work on some device."""
 
     index: int
     binding: Binding
-    merge: bool
-    reads: tuple[Read, ...]
-    host_facts: int
-    """How many operands are shape values that only a run knows."""
+    kind: Kind
+    operands: tuple[int, ...]
+    """The values read where the operation runs."""
 
     results: tuple[int, ...] = ()
     request: VirtualDevice | None = None
+    host_operands: tuple[int, ...] = ()
+    """The values read on the host."""
+
+    host_facts: int = 0
+    """How many operands are shape values that only a run knows."""
+
     on_host: bool = False
     """Whether the operator's trait says that it runs on the host."""
+
+    @property
+    def merge(self) -> bool:
+        return self.kind is Kind.MERGE
+
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """What the operation reads, as `Read` says it."""
+        pairs = (
+            *((v, Use.OPERAND) for v in self.operands),
+            *((v, Use.HOST) for v in self.host_operands),
+        )
+        return tuple(Read(v, use, self.binding, self.index) for v, use in pairs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call of a function of the module."""
+
+    operation: int
+    binding: Binding
+    callee: str
+    arguments: tuple[int, ...]
+    """The value of each leaf of the arguments, those in data types and functions included."""
+
+    results: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """A function of the module named as a value: an expression, or an operand of a call."""
+
+    binding: Binding
+    operand: int | None
+    """Which operand of the binding's call it is; ``None``: it is the expression."""
+
+    callee: str
+    cells: tuple[int, ...]
+    """The cells of its parameters' and its result's leaves."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How calls of one operator read their operands."""
+
+    shows: bool
+    """Whether the result is its first operand seen otherwise, unless a suffix says where to."""
+
+    metadata: bool
+    """Whether the first operand's data is not read."""
+
+    on_host: bool
+    host: tuple[bool, ...]
+    """For each place of the signature, whether the host reads its data; () if none is so."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all operands are read where the operator runs."""
+        return not self.host and not self.metadata
+
+    def is_host(self, index: int) -> bool:
+        """Whether argument ``index`` is read on the host."""
+        return bool(self.host) and self.host[min(index, len(self.host) - 1)]
+
+    @classmethod
+    def of(cls, op: OpDef) -> Reading:
+        host = tuple(op.is_host_operand(i) for i in range(len(op.operands)))
+        return cls(
+            op.has(Trait.VIEW) or op.name == "identity",
+            op.has(Trait.METADATA),
+            op.has(Trait.HOST),
+            host if any(host) else (),
+        )
 
 
 def is_view(binding: Binding, call: Call, op: OpDef) -> bool:
@@ -165,15 +261,18 @@ def operand_reads(call: Call, op: OpDef) -> Iterator[tuple[Var, bool]]:
 
 
 __all__ = [
+    "COPY",
     "MOVES",
-    "Face",
+    "FunctionCall",
+    "FunctionName",
+    "Kind",
     "Means",
     "Operation",
     "Origin",
     "Read",
+    "Reading",
     "Use",
     "Value",
-    "View",
     "is_view",
     "operand_reads",
 ]

@@ -1,4 +1,4 @@
-"""Which variable holds which value on which device, while ``insert-copies`` walks a function.
+"""Which variable holds which face on which device, while ``insert-copies`` walks a function.
 
 What is not held yet on a device is made there: by a ``device_copy``, or, of a view, by the same
 view of what it shows. What is made inside a block is forgotten at its end.
@@ -7,12 +7,12 @@ view of what it shows. What is made inside a block is forgotten at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from dataclasses import replace
+from typing import TypeAlias
 
-from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.locality import First
-from reference_vm.analysis.values import Means, Value
+from reference_vm.analysis.faces import Faces
+from reference_vm.analysis.values import COPY
+from reference_vm.analysis.wants import First
 from reference_vm.ir.nodes import Binding, Call, MakeTuple, Project, Var
 from reference_vm.types import Attrs, TensorType, TupleType, Type, VirtualDevice
 
@@ -20,32 +20,23 @@ Key: TypeAlias = tuple[int, VirtualDevice]
 """A face and a device."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A face that so far only an item of a tuple holds."""
-
-    whole: Var
-    path: tuple[int, ...]
-
-
 class HeldValues:
     """What is held where; new bindings go to the end of ``out``."""
 
-    def __init__(self, graph: FunctionValues, relabelled: frozenset[int]) -> None:
-        self.graph = graph
+    def __init__(self, faces: Faces, relabelled: frozenset[int]) -> None:
+        self.faces = faces
         self.relabelled = relabelled
-        """The values whose copies are transfers of arguments."""
+        """The faces whose copies are transfers of arguments."""
 
         self.out: list[Binding] = []
         self.views: dict[int, Call] = {}
-        """The rewritten call that makes each face that is a view."""
+        """The call that makes a face that is a view, where it had to be rewritten."""
 
-        self.copied: list[tuple[Value, VirtualDevice, First]] = []
-        """Every copy made for a reader, in program order."""
+        self.copied: list[tuple[int, VirtualDevice, First]] = []
+        """Every copy made for a reader, in program order: of what face, and where to."""
 
-        self._held: dict[Key, Var | _Part] = {}
-        self._undo: list[list[tuple[Key, Var | _Part | None]]] = [[]]
+        self._held: dict[Key, Var] = {}
+        self._undo: list[list[Key]] = [[]]
 
     def open(self) -> None:
         """Enter a block: what is made in it is forgotten by `close`."""
@@ -53,67 +44,40 @@ class HeldValues:
 
     def close(self) -> None:
         """Leave a block."""
-        for key, before in reversed(self._undo.pop()):
-            if before is None:
-                del self._held[key]
-            else:
-                self._held[key] = before
+        for key in self._undo.pop():
+            del self._held[key]
 
     def hold(self, face: int, device: VirtualDevice, holder: Var) -> None:
         """Remember that ``holder`` is ``face`` on ``device``, unless another is known already."""
-        if not isinstance(self._held.get((face, device)), Var):
-            self._set((face, device), holder)
-
-    def _set(self, key: Key, holder: Var | _Part) -> None:
-        self._undo[-1].append((key, self._held.get(key)))
-        self._held[key] = holder
-
-    def hold_leaves(self, faces: Sequence[int], var: Var) -> None:
-        """Remember that the leaves of ``var`` are ``faces``, each where it lives."""
-        if isinstance(var.type, TensorType):
-            self.hold(faces[0], var.vdevice, var)
-        elif isinstance(var.type, TupleType):
-            for face, path in zip(faces, _paths(var.type), strict=True):
-                if (face, self.home(face)) not in self._held:
-                    self._set((face, self.home(face)), _Part(var, path))
-
-    def knows(self, face: int) -> bool:
-        """Whether ``face`` has been made before this point."""
-        return (face, self.home(face)) in self._held
-
-    def home(self, face: int) -> VirtualDevice:
-        """Return where the value of ``face`` lives."""
-        pin = self.graph.values[self.graph.faces[face].value].pin
-        assert pin is not None, "the function is not placed yet"
-        return pin
-
-    def root(self, face: int) -> int:
-        """Return the face that ``face`` is a view of, through any number of views."""
-        while (view := self.graph.faces[face].view) is not None:
-            face = view.face
-        return face
+        key = (face, device)
+        if key not in self._held:
+            self._undo[-1].append(key)
+            self._held[key] = holder
 
     def on(self, face: int, device: VirtualDevice, reader: First) -> Var:
         """Return a variable that is ``face`` on ``device``, made here if there is none yet."""
         views = []
-        while (face, device) not in self._held:
-            view = self.graph.faces[face].view
-            if view is None:
-                self.hold(face, device, self._copy(face, device, reader))
+        var = self._known(face, device)
+        while var is None:
+            shown = self.faces.shown[face]
+            if shown == face:
+                var = self._copy(face, device, reader)
+                self.hold(face, device, var)
                 break
             views.append(face)
-            face = view.face
-        var = self._var(face, device)
-        for view_face in reversed(views):
-            var = self._view(view_face, device, var)
+            face = shown
+            var = self._known(face, device)
+        for view in reversed(views):
+            var = self._view(view, device, var)
         return var
 
-    def _var(self, face: int, device: VirtualDevice) -> Var:
-        holder = self._held[face, device]
-        if isinstance(holder, Var):
-            return holder
-        var = self._item(holder.whole, holder.path)
-        self.hold(face, device, var)
+    def _known(self, face: int, device: VirtualDevice) -> Var | None:
+        held = self._held.get((face, device))
+        if held is not None or self.faces.home(face) != device:
+            return held
+        var = self._item(self.faces.holders[face], self.faces.paths[face])
+        if self.faces.paths[face]:
+            self.hold(face, device, var)
         return var
 
     def projected(self, source: Var, index: int) -> Var:
@@ -124,24 +88,24 @@ class HeldValues:
         return item
 
     def _view(self, face: int, device: VirtualDevice, source: Var) -> Var:
-        call = self.views[face]
-        var = _placed(self._var(face, self.home(face)), device)
+        call = self.views.get(face) or self.faces.views[face]
+        var = _placed(self.faces.holders[face], device)
         self.out.append(Binding(var, replace(call, args=(source, *call.args[1:]))))
         self.hold(face, device, var)
         return var
 
     def _copy(self, face: int, device: VirtualDevice, reader: First) -> Var:
-        source = self._var(face, self.home(face))
-        value = self.graph.values[self.graph.faces[face].value]
-        renamed = value.index in self.relabelled and reader.cause != "explicit"
+        source = self._known(face, self.faces.home(face))
+        assert source is not None
+        renamed = face in self.relabelled and reader.cause != "explicit"
         attrs = Attrs(
             cause="argument" if renamed else reader.cause,
             reader=None if reader.binding is None else reader.binding.var.source,
             line=_line(reader.binding),
         )
         var = _placed(source, device)
-        self.out.append(Binding(var, Call(Means.COPY.value, (source,), attrs), device))
-        self.copied.append((value, device, reader))
+        self.out.append(Binding(var, Call(COPY, (source,), attrs), device))
+        self.copied.append((face, device, reader))
         return var
 
     def rebuilt(self, var: Var, items: Sequence[Var]) -> Var:
@@ -167,15 +131,6 @@ class HeldValues:
         for index in path:
             whole = self.projected(whole, index)
         return whole
-
-
-def _paths(type_: Type) -> list[tuple[int, ...]]:
-    """Return the way to each tensor inside a tuple, in order."""
-    if isinstance(type_, TensorType):
-        return [()]
-    if not isinstance(type_, TupleType):
-        return []
-    return [(i, *path) for i, item in enumerate(type_.items) for path in _paths(item)]
 
 
 def _placed(var: Var, device: VirtualDevice) -> Var:

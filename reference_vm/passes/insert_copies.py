@@ -29,11 +29,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, final
 
-from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.locality import Demand, WantFinder, device_of_read, devices_of
-from reference_vm.analysis.values import Value
+from reference_vm.analysis.faces import Faces
+from reference_vm.analysis.locality import Demand, Locality, devices_of
+from reference_vm.analysis.remote_reads import remote_reads
+from reference_vm.analysis.wants import WantFinder
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
-from reference_vm.ir.nodes import Binding, Function, Module
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import Binding, Call, Function, Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Policy, Property
 from reference_vm.passes.copy_inserter import CopyInserter
@@ -61,62 +63,83 @@ class InsertCopies:
         Raises:
             CompileError: ``value-on-two-devices``, under policy ``error``.
         """
-        host = roles.host(module)
         problems: list[Diagnostic] = []
-        functions = [_localized(f, ctx, host, problems) for f in module.functions]
+        functions = [
+            f if f.attrs.get("primitive") is True else _localized(f, module, ctx, problems)
+            for f in module.functions
+        ]
         if problems:
             raise CompileError(*problems)
         return module.with_functions(functions)
 
 
 def _localized(
-    function: Function, ctx: PassContext, host: VirtualDevice, problems: list[Diagnostic]
+    function: Function, module: Module, ctx: PassContext, problems: list[Diagnostic]
 ) -> Function:
-    graph = FunctionValues(function, ctx.ops)
-    returned = tuple(leaf.vdevice for leaf in leaves(function.result))
-    places = tuple(
-        asked or own for asked, own in zip(returned, devices_of(function.body.result), strict=True)
-    )
-    end = Demand(graph.faces_of[function.body.result], places, "result")
-    wants = WantFinder(graph, host).block(function.body, end, None)
-    held = HeldValues(graph, _replicated(function, graph, ctx.policy))
-    body = CopyInserter(graph, host, held).function(function, wants, end)
+    locality = Locality(Faces(function, ctx.ops), module, roles.host(module))
+    end = _end(function, locality.faces)
+    remote = remote_reads(function, locality, end)
+    if remote.none:
+        return function
+    wants = WantFinder(locality, remote).block(function.body, end, None)
+    held = HeldValues(locality.faces, _replicated(function, locality.faces, ctx.policy))
+    body = CopyInserter(locality, held, remote).function(function, wants, end)
     if ctx.policy is Policy.ERROR:
-        problems.extend(_first_refused(graph, host, held))
+        problems.extend(_first_refused(function, locality, held))
     return replace(function, body=body)
 
 
-def _replicated(function: Function, graph: FunctionValues, policy: Policy) -> frozenset[int]:
-    """Return the values of parameters that arrive on every device that reads them."""
+def _end(function: Function, faces: Faces) -> Demand:
+    """Return where the result of ``function`` has to be."""
+    result = function.body.result
+    returned = (leaf.vdevice for leaf in leaves(function.result))
+    places = (asked or own for asked, own in zip(returned, devices_of(result), strict=True))
+    return Demand(faces.of[result], tuple(places), "result")
+
+
+def _replicated(function: Function, faces: Faces, policy: Policy) -> frozenset[int]:
+    """Return the faces of parameters that arrive on every device that reads them."""
     if policy is not Policy.REPLICATE:
         return frozenset()
-    arriving = [value.index for p in function.params for value in graph.values_of(p)]
+    arriving = [face for p in function.params for face in faces.of[p]]
     listed = function.attrs.get(REPLICATED)
     assert listed is None or isinstance(listed, tuple)
-    return frozenset(v for leaf, v in enumerate(arriving) if leaf in (listed or ()))
+    return frozenset(face for leaf, face in enumerate(arriving) if leaf in (listed or ()))
 
 
 def _first_refused(
-    graph: FunctionValues, host: VirtualDevice, held: HeldValues
+    function: Function, locality: Locality, held: HeldValues
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with the first value, in text order, that a read is copied for."""
     copied = [c for c in held.copied if c[2].cause == "read"]
     if copied:
-        value, device, reader = min(copied, key=lambda c: c[0].index)
+        face, device, reader = min(copied, key=lambda c: c[0])
         yield catalog.value_on_two_devices(
-            value.var.name, _at_home(value, graph, host), _place(device, "read", reader.binding)
+            locality.faces.holders[face].name,
+            _at_home(function, face, locality),
+            _place(device, "read", reader.binding),
         )
 
 
-def _at_home(value: Value, graph: FunctionValues, host: VirtualDevice) -> Place:
-    """Return who reads ``value`` where it lives, or else who makes it."""
-    assert value.pin is not None
-    for read in value.reads:
-        if device_of_read(read, graph, host) == value.pin:
-            return _place(value.pin, "read", read.binding)
-    if value.operation is None:
-        return (value.pin.role, "placed", value.var.span)
-    return _place(value.pin, "made", graph.operations[value.operation].binding)
+def _at_home(function: Function, face: int, locality: Locality) -> Place:
+    """Return who reads a value where it lives, or else who makes it."""
+    faces, home = locality.faces, locality.faces.home(face)
+    var, made = faces.holders[face], None
+    for binding in rewrite.walk(function.body):
+        if binding.var is var:
+            made = binding
+        for demand in locality.demands(binding):
+            here = zip(demand.faces, demand.devices, strict=True)
+            if any(faces.roots[f] == face and device == home for f, device in here):
+                return _place(home, "read", binding)
+    if made is None or not _is_made(made):
+        return (home.role, "placed", var.span)
+    return _place(home, "made", made)
+
+
+def _is_made(binding: Binding) -> bool:
+    """Whether ``binding`` computes its value, rather than shows or moves another."""
+    return isinstance(binding.value, Call)
 
 
 def _place(device: VirtualDevice, what: str, binding: Binding | None) -> Place:

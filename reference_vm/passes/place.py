@@ -53,7 +53,7 @@ class Place:
         problems = list(_unmatched(module, rules))
         if problems:
             raise CompileError(*problems)
-        functions = [with_requests(f, _requests(f, ctx, placed)) for f in module.functions]
+        functions = [with_requests(f, _requests(f, module, ctx, placed)) for f in module.functions]
         return with_roles(module, roles).with_functions(functions)
 
 
@@ -81,10 +81,13 @@ def _unmatched(module: Module, rules: Sequence[tuple[str, str]]) -> list[Diagnos
 
 
 def _requests(
-    function: Function, ctx: PassContext, rules: Sequence[tuple[str, VirtualDevice]]
+    function: Function,
+    module: Module,
+    ctx: PassContext,
+    rules: Sequence[tuple[str, VirtualDevice]],
 ) -> dict[Var, VirtualDevice]:
     found: dict[Var, VirtualDevice] = {}
-    for binding in open_operators(function, ctx.ops):
+    for binding in open_operators(function, ctx.ops, module):
         for pattern, vdevice in rules:
             if fnmatchcase(binding.var.name, pattern):
                 found[binding.var] = vdevice

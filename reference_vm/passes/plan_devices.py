@@ -22,24 +22,25 @@ After::
 
 Every tensor's type has its device afterwards and every operator its suffix; hints are gone. No copy
 is made here: ``insert-copies`` moves what is read elsewhere.
+
+A function is planned for each way in which its calls place its parameters and results; the second
+and later plans are functions of their own, ``@f.1``. Functions marked ``primitive`` are kernels,
+placed before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
-from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.values import MOVES, Means, is_view
 from reference_vm.diagnostics import CompileError, Diagnostic
-from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Alias, Binding, Call, Constant, Function, Module, Var, Weight
-from reference_vm.ops.definition import Trait
+from reference_vm.ir.nodes import Adt, Constructor, Function, Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Policy, Property
-from reference_vm.passes.placement import Places, place
-from reference_vm.types import AttrValue, TensorType, Type, VirtualDevice, leaves, map_tensors
+from reference_vm.passes.instances import Instance, InstancePlanner, named_instances
+from reference_vm.passes.placement import Places
+from reference_vm.passes.placer import Placer
+from reference_vm.types import Attrs, AttrValue, TensorType, VirtualDevice, leaves, map_tensors
 
 NOT_PROVEN: Final = "not proven minimal"
 """The value of the attribute ``placement`` of a function with a group too large to search."""
@@ -63,107 +64,79 @@ class PlanDevices:
         """Return ``module`` with every tensor placed.
 
         Raises:
-            CompileError: Requests contradict each other, or a construct is not lowered yet.
+            CompileError: Requests contradict each other.
         """
-        functions: list[Function] = []
-        problems: list[Diagnostic] = []
-        places = Places(
-            host=roles.host(module),
-            default=roles.default(module, ctx),
-            order=roles.in_order(module, ctx),
+        places = Places(roles.host(module), roles.default(module, ctx), roles.in_order(module, ctx))
+        module = _with_declared_placed(module, places.default)
+        planner = InstancePlanner(module, ctx, places)
+        _plan(planner)
+        planned: dict[str, list[Function]] = {}
+        for name, instance, names in named_instances(planner):
+            placed = Placer(instance, names, ctx.ops, places.host).run()
+            own = planned.setdefault(instance.function.name, [])
+            own.append(_named(placed, name, instance, ctx.policy))
+        return module.with_functions(
+            [made for f in module.functions for made in planned.get(f.name, [f])]
         )
-        for function in module.functions:
-            try:
-                functions.append(_planned(function, ctx, places))
-            except CompileError as error:
-                problems.extend(error.diagnostics)
-        if problems:
-            raise CompileError(*problems)
-        return module.with_functions(functions)
 
 
-def _planned(function: Function, ctx: PassContext, places: Places) -> Function:
-    graph = FunctionValues(function, ctx.ops)
-    placement = place(graph, places, function.bounds, ctx.nominal)
-    planned = _Placer(graph, placement.devices, ctx, places.host).run(function)
-    notes: dict[str, AttrValue] = {} if placement.proven else {"placement": NOT_PROVEN}
-    unplaced = _unplaced_leaves(function)
-    if ctx.policy is Policy.REPLICATE and unplaced:
+def _plan(planner: InstancePlanner) -> None:
+    """Plan the entries as called from outside, then what is called from nowhere."""
+    problems: list[Diagnostic] = []
+    by_name = planner.module.by_name
+    entries = sorted(f.name for f in planner.module.entries)
+    for name in (*entries, *sorted(by_name)):
+        if name in planner.instances or by_name[name].attrs.get("primitive") is True:
+            continue
+        try:
+            planner.plan(name)
+        except CompileError as error:
+            problems.extend(error.diagnostics)
+            planner.give_up()
+    if problems:
+        raise CompileError(*dict.fromkeys(problems))
+
+
+def _with_declared_placed(module: Module, default: VirtualDevice) -> Module:
+    """Return ``module`` with the tensors that data types declare placed.
+
+    They are where they say, or else on the default device.
+    """
+
+    def placed(type_: TensorType) -> TensorType:
+        return type_ if type_.vdevice is not None else type_.on(default)
+
+    def constructor(old: Constructor) -> Constructor:
+        return replace(old, fields=tuple(map_tensors(t, placed) for t in old.fields))
+
+    def adt(old: Adt) -> Adt:
+        return replace(old, constructors=tuple(map(constructor, old.constructors)))
+
+    return replace(module, adts=tuple(map(adt, module.adts))) if module.adts else module
+
+
+def _named(function: Function, name: str, instance: Instance, policy: Policy) -> Function:
+    """Return the placed function under its name, with what has to be noted about it."""
+    notes: dict[str, AttrValue] = {}
+    if not instance.placement.proven:
+        notes["placement"] = NOT_PROVEN
+    unplaced = _unplaced_leaves(instance)
+    if policy is Policy.REPLICATE and unplaced:
         notes[REPLICATED] = unplaced
-    return replace(planned, attrs=planned.attrs.with_(**notes)) if notes else planned
+    attrs = function.attrs
+    if name != instance.function.name and "entry" in attrs:
+        attrs = Attrs({k: v for k, v in attrs.items() if k != "entry"})
+    return replace(function, name=name, attrs=attrs.with_(**notes) if notes else attrs)
 
 
-def _unplaced_leaves(function: Function) -> tuple[int, ...]:
-    """Return which leaves of the parameters, counted through, the program places nowhere."""
-    all_ = [leaf for p in function.params if p.type is not None for leaf in leaves(p.type)]
-    return tuple(i for i, leaf in enumerate(all_) if leaf.vdevice is None)
-
-
-class _Placer:
-    """Writes the devices of one function's values into its types and suffixes."""
-
-    def __init__(
-        self,
-        graph: FunctionValues,
-        devices: Sequence[VirtualDevice],
-        ctx: PassContext,
-        host: VirtualDevice,
-    ) -> None:
-        self.graph = graph
-        self.devices = devices
-        self.ctx = ctx
-        self.host = host
-        self.renamed: dict[Var, Var] = {}
-
-    def run(self, function: Function) -> Function:
-        params = tuple(self._placed(param) for param in function.params)
-        result = self._on(function.result, self._devices_of(function.body.result), keep=True)
-        body = rewrite.rebuild(function.body, self._binding, self.renamed)
-        return replace(function, params=params, result=result, body=body)
-
-    def _devices_of(self, var: Var) -> list[VirtualDevice]:
-        return [self.devices[value.index] for value in self.graph.values_of(var)]
-
-    def _on(self, type_: Type, devices: list[VirtualDevice], *, keep: bool = False) -> Type:
-        """Return ``type_`` with its leaves on ``devices``; ``keep`` those that have one."""
-        rest = iter(devices)
-
-        def placed(leaf: TensorType) -> TensorType:
-            device = next(rest)
-            return leaf if keep and leaf.vdevice is not None else leaf.on(device)
-
-        return map_tensors(type_, placed)
-
-    def _placed(self, var: Var) -> Var:
-        assert var.type is not None
-        devices = self._devices_of(var)
-        new = rewrite.with_type(var, self._on(var.type, devices)) if devices else var
-        self.renamed[var] = new
-        return new
-
-    def _binding(self, binding: Binding) -> list[Binding]:
-        value = binding.value
-        var = self._placed(binding.var)
-        if isinstance(value, Constant | Weight):
-            return [Binding(var, value, var.vdevice)]
-        if not isinstance(value, Call):
-            return [replace(binding, var=var)]
-        if MOVES.get(value.op) is Means.HINT:
-            source = value.args[0]
-            assert isinstance(source, Var)
-            return [Binding(var, Alias(source, value.span))]
-        return self._call(binding, value, var)
-
-    def _call(self, binding: Binding, call: Call, var: Var) -> list[Binding]:
-        op = self.ctx.ops[call.op]
-        devices = self._devices_of(binding.var)
-        if is_view(binding, call, op) or not devices:
-            return [replace(binding, var=var)]
-        if not op.has(Trait.HOST) or devices[0] == self.host:
-            return [Binding(var, call, devices[0])]
-        made = rewrite.with_type(var, var.tensor.on(self.host))
-        moved = Call(Means.FIXED.value, (made,), span=call.span)
-        return [Binding(made, call, self.host), Binding(var, moved, devices[0])]
+def _unplaced_leaves(instance: Instance) -> tuple[int, ...]:
+    """Return which leaves of the parameters, counted through, nothing places."""
+    all_ = [leaf for p in instance.function.params if p.type is not None for leaf in leaves(p.type)]
+    return tuple(
+        i
+        for i, leaf in enumerate(all_)
+        if leaf.vdevice is None and instance.signature.param(i) is None
+    )
 
 
 __all__ = ["NOT_PROVEN", "REPLICATED", "PlanDevices"]

@@ -32,7 +32,7 @@ class PlanFacts:
         self.graph = FunctionValues(function, ctx.ops)
         self.placement = place(self.graph, places, function.bounds, ctx.nominal)
         self.reasons = Reasons(function, self.graph, self.placement, places, asked)
-        self.var_of = {v.name: v for v in self.graph.faces_of}
+        self.var_of = {v.name: v for v in self.graph.indices}
 
     def home(self, value: Value) -> VirtualDevice:
         """Return where ``value`` lives."""
@@ -93,7 +93,7 @@ class PlanFacts:
     def views(self) -> list[tuple[Fact, ...]]:
         """For each value, the variables that only show it, by name."""
         shown: list[list[Fact]] = [[] for _ in self.graph.values]
-        for var in self.graph.faces_of:
+        for var in self.graph.indices:
             values = self.graph.values_of(var)
             if len(values) == 1 and values[0].var is not var:
                 line = line_of(self.reasons.span_of_var(var))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.function_values import NO_MODULE, FunctionValues
 from reference_vm.analysis.host_facts import host_operations
+from reference_vm.analysis.values import Kind
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Binding, Function, Module, Var
@@ -15,18 +16,21 @@ from reference_vm.passes.context import PassContext
 from reference_vm.types import VirtualDevice
 
 
-def open_operators(function: Function, ops: Mapping[str, OpDef]) -> tuple[Binding, ...]:
+def open_operators(
+    function: Function, ops: Mapping[str, OpDef], module: Module = NO_MODULE
+) -> tuple[Binding, ...]:
     """Return the operators, in program order, that nothing places yet and that may run anywhere.
 
     Host facts are left out: shapes and conditions are computed on the host. So are views, copies
     and constants, which have no place of their own.
     """
-    graph = FunctionValues(function, ops)
+    graph = FunctionValues(function, ops, module)
     free = [
         o.index
         for o in graph.operations
         if o.request is None
         and not o.on_host
+        and o.kind is not Kind.CALL
         and all(graph.values[v].pin is None for v in o.results)
     ]
     facts = host_operations(graph, free)

@@ -60,7 +60,7 @@ class Split:
         devices = list(dict.fromkeys(named.values()))
         functions = []
         for function in module.functions:
-            numbers, count = _numbered(function, ctx)
+            numbers, count = _numbered(function, module, ctx)
             chosen: Mapping[Var, VirtualDevice] = {
                 var: devices[rule(number, count, len(devices))]
                 for var, number in numbers.items()
@@ -70,9 +70,11 @@ class Split:
         return with_roles(module, named).with_functions(functions)
 
 
-def _numbered(function: Function, ctx: PassContext) -> tuple[Mapping[Var, int], int]:
+def _numbered(
+    function: Function, module: Module, ctx: PassContext
+) -> tuple[Mapping[Var, int], int]:
     """Return each open operator's place on the paths to it, and the longest path's length."""
-    open_ = {binding.var for binding in open_operators(function, ctx.ops)}
+    open_ = {binding.var for binding in open_operators(function, ctx.ops, module)}
     numbers: dict[Var, int] = {}
 
     def number(block: Block, start: int) -> int:

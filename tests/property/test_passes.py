@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference_vm.ir import rewrite, structural
@@ -82,7 +82,9 @@ def test_the_order_of_statements_and_operands_does_not_place(
 @MANY
 @given(SEEDS, SEEDS)
 def test_the_order_of_statements_does_not_change_what_is_copied(seed: int, shuffle: int) -> None:
+    """But for copies that the program writes: what follows one may read it, what precedes not."""
     written = random_program(seed)
+    assume("device_copy" not in written.text())
 
     first, second = compiled(written.text()), compiled(written.text(shuffle))
 

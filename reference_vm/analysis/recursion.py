@@ -1,0 +1,71 @@
+"""Which functions of a module may call themselves, directly or through others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reference_vm.ir import rewrite
+from reference_vm.ir.nodes import Function, FunctionValue, GlobalRef, Invoke, Module
+
+
+def recursive(module: Module) -> frozenset[str]:
+    """Return the names of the functions that are on a cycle of mentions of one another."""
+    mentions = {f.name: tuple(dict.fromkeys(mentioned(f))) for f in module.functions}
+    found: set[str] = set()
+    for component in _components(mentions):
+        if len(component) > 1 or component[0] in mentions[component[0]]:
+            found.update(component)
+    return frozenset(found)
+
+
+def mentioned(function: Function) -> Iterator[str]:
+    """Yield the functions that ``function`` calls or names, in program order."""
+    for binding in rewrite.walk(function.body):
+        value = binding.value
+        if isinstance(value, FunctionValue):
+            yield value.ref.name
+        elif isinstance(value, Invoke):
+            yield from (o.name for o in (value.callee, *value.args) if isinstance(o, GlobalRef))
+
+
+def _components(graph: dict[str, tuple[str, ...]]) -> Iterator[list[str]]:
+    """Yield the strongly connected components of ``graph`` (Tarjan's algorithm, with a stack)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    pending: list[str] = []
+    for root in graph:
+        if root in number:
+            continue
+        open_: list[tuple[str, Iterator[str]]] = []
+        _enter(root, graph, number, low, pending, open_)
+        while open_:
+            node, rest = open_[-1]
+            following = next(rest, None)
+            if following is None:
+                open_.pop()
+                if open_:
+                    low[open_[-1][0]] = min(low[open_[-1][0]], low[node])
+                if low[node] == number[node]:
+                    cut = pending.index(node)
+                    yield pending[cut:]
+                    del pending[cut:]
+            elif following not in number:
+                _enter(following, graph, number, low, pending, open_)
+            elif following in pending:
+                low[node] = min(low[node], number[following])
+
+
+def _enter(
+    node: str,
+    graph: dict[str, tuple[str, ...]],
+    number: dict[str, int],
+    low: dict[str, int],
+    pending: list[str],
+    open_: list[tuple[str, Iterator[str]]],
+) -> None:
+    number[node] = low[node] = len(number)
+    pending.append(node)
+    open_.append((node, (n for n in graph[node] if n in graph)))
+
+
+__all__ = ["mentioned", "recursive"]
