@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from hettest.backend.protocol import Observation, Options
+from hettest.capability import missing
 from hettest.case.expansion import Item
+from hettest.case.requirements import of_item
 from hettest.corpus import cases, corpus_root, select
 from hettest.expect.values import leaves
 from hettest.language import Module, nodes, parse
@@ -87,7 +89,12 @@ def items() -> tuple[Item, ...]:
         for item in found
         if item.run is not None and item.run.error is None and item.run.entry == "main"
     }
-    return tuple(first.values())
+    return tuple(item for item in first.values() if is_supported(item))
+
+
+def is_supported(item: Item) -> bool:
+    module = parse(item.case.program, item.case.id)
+    return not missing(of_item(item, module), Backend().capabilities)
 
 
 def run(written: Written, item: Item, binding: dict[str, str]) -> Observation:
