@@ -17,6 +17,16 @@ class UsageError(HettestError):
 
 
 @final
+class BackendCrash(HettestError):
+    """The implementation raised something other than a rejection, which is the error's cause."""
+
+
+@final
+class ProtocolBreach(HettestError):
+    """The implementation returned something that the protocol does not have."""
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with a file, in the form that editors can jump to."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
+from hettest.backend.calls import compiled, observed
+from hettest.backend.guard import named
 from hettest.backend.protocol import (
     Backend,
     Executable,
@@ -23,7 +25,7 @@ from hettest.backend.protocol import (
 from hettest.capability import OBSERVATIONS, PINNED, missing
 from hettest.case.expansion import Item
 from hettest.case.model import Case, Run
-from hettest.errors import CaseError
+from hettest.errors import BackendCrash, CaseError, ProtocolBreach
 from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
 from hettest.expect.situation import Situation
@@ -96,17 +98,23 @@ class _Run:
         if absent:
             reasons = (f"{d}: {self.environment.unavailable[d]}" for d in absent)
             return _End(Outcome.NOT_RUN, "; ".join(reasons))
-        lacking = self._lacking()
-        if lacking:
-            return _End(Outcome.UNSUPPORTED, f"not claimed: {', '.join(lacking)}")
         try:
+            lacking = self._lacking()
+            if lacking:
+                return _End(Outcome.UNSUPPORTED, f"not claimed: {', '.join(lacking)}")
             return self._judged(tuple(self._clauses()))
         except CaseError as error:
-            return self._story(Outcome.FAILED, f"the case is malformed: {error}", ())
+            return self._story(Outcome.FAILED, f"the case is at fault: {error}", ())
         except Rejected as error:
             return self._story(Outcome.FAILED, f"the CPU-only run: {error}", ())
-        except Exception as error:  # the implementation's own fault, whatever it is
-            return self._crashed(error)
+        except ProtocolBreach as error:
+            return self._story(Outcome.FAILED, f"backend: {error}", ())
+        except BackendCrash as error:
+            cause = error.__cause__ or error
+            return self._raised(Outcome.CRASHED, named(cause), cause)
+        except Exception as error:  # all calls into the implementation are guarded: it is our own
+            reason = f"the kit itself raised {named(error)}; please report it"
+            return self._raised(Outcome.FAILED, reason, error)
 
     def _lacking(self) -> tuple[str, ...]:
         claims = self.environment.backend.capabilities
@@ -155,7 +163,7 @@ class _Run:
         options = Options(self.item.policy, self.item.default, self._entry)
         try:
             backend = self.environment.backend
-            return backend.compile(self._program(), self.item.binding, options), None
+            return compiled(backend, self._program(), self.item.binding, options), None
         except Rejected as rejected:
             return None, rejected
 
@@ -171,7 +179,7 @@ class _Run:
         rejected: Rejected | None = None
         try:
             _run_before(executable, case, run, module)
-            self.observation = executable.run(run.entry, handed)
+            self.observation = observed(executable, run.entry, handed)
         except Rejected as found:
             rejected = found
         if run.error is not None:
@@ -212,8 +220,8 @@ class _Run:
                 return None
             if key not in made:
                 options = Options(default=host, entry=entry)
-                executable = self.environment.backend.compile(program, binding, options)
-                made[key] = executable.run(entry, copied(args))
+                executable = compiled(self.environment.backend, program, binding, options)
+                made[key] = observed(executable, entry, copied(args))
             return made[key]
 
         return observe
@@ -230,10 +238,9 @@ class _Run:
         reason = f"{first.name}: {first.detail.splitlines()[0]}"
         return self._story(Outcome.FAILED, reason, clauses)
 
-    def _crashed(self, error: Exception) -> _End:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    def _raised(self, outcome: Outcome, reason: str, error: BaseException) -> _End:
         frames = "".join(traceback.format_exception(error)).rstrip()
-        end = self._story(Outcome.CRASHED, reason, ())
+        end = self._story(outcome, reason, ())
         return _End(end.outcome, end.reason, end.clauses, f"{end.text}\n{frames}")
 
     def _story(self, outcome: Outcome, reason: str, clauses: tuple[Clause, ...]) -> _End:
@@ -250,7 +257,7 @@ def _run_before(executable: Executable, case: Case, run: Run, module: Module) ->
     if before is None:
         return
     try:
-        executable.run(before.entry, arguments(case, before, module))
+        observed(executable, before.entry, arguments(case, before, module))
     except Rejected:
         if before.error is None:
             raise

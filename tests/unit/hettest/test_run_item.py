@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hettest.backend.protocol import Observation
 from hettest.capability import PINNED
 from hettest.case.expansion import expand
-from hettest.outcome import Outcome, Record, Status
+from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.runner import run_item
 from hettest.runner.run import Environment
 from tests.unit.hettest import fake_backend
@@ -214,3 +216,52 @@ def test_what_only_we_pin_is_advisory_for_who_does_not_claim_our_pins(tmp_path: 
     assert values.status is Status.ADVISORY
     assert values.detail.endswith("since only we pin it: nobody else says what this gives")
     assert strict.outcome is Outcome.FAILED
+
+
+def test_what_the_kit_itself_raises_is_not_the_implementations_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(situation: object) -> Iterator[Clause]:
+        raise ValueError("a judge's mistake")
+
+    monkeypatch.setattr("hettest.runner.run.CHECKS", (broken,))
+
+    record = run(tmp_path, PLACED)
+
+    assert record.outcome is Outcome.FAILED
+    assert record.reason == (
+        "the kit itself raised ValueError: a judge's mistake; please report it"
+    )
+    assert "in broken" in record.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(4, np.float32), "run() returned a ndarray, expected an Observation"),
+        (None, "run() returned None, expected an Observation"),
+        (Observation(results=[np.zeros(4)]), "results hold a list, expected arrays"),  # type: ignore[arg-type]
+        (Observation(results=np.zeros(4), copies=[("a", "b")]), "copies hold a tuple"),  # type: ignore[list-item]
+        (Observation(results=np.zeros(4), memory=[]), "memory are"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_observation_fails_by_the_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: object, message: str
+) -> None:
+    monkeypatch.setattr(fake_backend.Executable, "run", lambda *_: answer)
+
+    record = run(tmp_path, PLACED)
+
+    assert record.outcome is Outcome.FAILED
+    assert message in record.reason
+
+
+def test_what_cannot_be_run_fails_by_the_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Backend, "compile", lambda *_: None)
+
+    record = run(tmp_path, PLACED)
+
+    assert record.outcome is Outcome.FAILED
+    assert "compile() returned None, expected an object with a method run" in record.reason

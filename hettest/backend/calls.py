@@ -1,0 +1,111 @@
+"""Calls into an implementation, held to the protocol: what it raises, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hettest.backend.guard import crashes
+from hettest.backend.protocol import (
+    Backend,
+    Copy,
+    Executable,
+    Execution,
+    Memory,
+    Observation,
+    Options,
+    Program,
+)
+from hettest.errors import ProtocolBreach
+
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Value
+
+
+def compiled(
+    backend: Backend, program: Program, device_map: Mapping[str, str], options: Options
+) -> Executable:
+    """Return what ``backend`` makes of ``program``.
+
+    Raises:
+        Rejected: It does not accept the program.
+        BackendCrash: It raised something else.
+        ProtocolBreach: What it returned cannot be run.
+    """
+    with crashes(f"{backend.name}.compile()"):
+        found = backend.compile(program, device_map, options)
+    if not callable(getattr(found, "run", None)):
+        raise ProtocolBreach(
+            f"{backend.name}.compile() returned {_called(found)}, "
+            "expected an object with a method run(entry, args)"
+        )
+    return found
+
+
+def observed(executable: Executable, entry: str, args: Sequence[Value]) -> Observation:
+    """Return what a run of ``entry`` let the kit see.
+
+    Raises:
+        Rejected: The run ended in an error of the program or of its data.
+        BackendCrash: It raised something else.
+        ProtocolBreach: It returned no observation, or one with something else in it.
+    """
+    with crashes(f"run({entry!r})"):
+        found = executable.run(entry, args)
+    if not isinstance(found, Observation):
+        raise ProtocolBreach(
+            f"run() returned {_called(found)}, expected an Observation: "
+            "return Observation(results=...)"
+        )
+    wrong = next(_malformed(found), None)
+    if wrong is not None:
+        raise ProtocolBreach(f"run() returned an observation whose {wrong}")
+    return found
+
+
+def _malformed(found: Observation) -> Iterator[str]:
+    import numpy as np
+
+    for leaf in _leaves(found.results):
+        if not isinstance(leaf, np.ndarray | np.generic):
+            yield f"results hold {_called(leaf)}, expected arrays, or tuples of them"
+    yield from _wrong_items("executions", found.executions, Execution)
+    yield from _wrong_items("copies", found.copies, Copy)
+    yield from _wrong_values("memory", found.memory, Memory)
+    yield from _wrong_values("intermediates", found.intermediates, np.ndarray)
+
+
+def _wrong_items(field: str, found: object, kind: type) -> Iterator[str]:
+    if found is None:
+        return
+    if not isinstance(found, Sequence):
+        yield f"{field} are {_called(found)}, expected a list of {kind.__name__}"
+        return
+    for item in found:
+        if not isinstance(item, kind):
+            yield f"{field} hold {_called(item)}, expected {kind.__name__}"
+
+
+def _wrong_values(field: str, found: object, kind: type) -> Iterator[str]:
+    if found is None:
+        return
+    if not isinstance(found, Mapping):
+        yield f"{field} are {_called(found)}, expected a mapping from names to {kind.__name__}"
+        return
+    yield from _wrong_items(field, tuple(found.values()), kind)
+
+
+def _leaves(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _called(value: object) -> str:
+    """Return ``a list``, ``an int``, ``None``."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
