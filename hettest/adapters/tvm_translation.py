@@ -15,7 +15,9 @@ What the program asks for is said explicitly, what it leaves open is Relax's to 
                                    elsewhere, else the function's declared result type
 =================================  =============================================================
 
-Constants stay as they are, since Relax has no word for where they live.
+Constants stay as they are, since Relax has no word for where they live. Only an operator that has
+no other operands, such as ``full``, gets them through ``to_vdevice``: nothing else would take it
+to its device.
 """
 
 from __future__ import annotations
@@ -199,6 +201,8 @@ class _Translator:
         if op.has(Trait.MOVES_DATA) or call.op == "hint_on_device":
             return self._moved(binding, call, device)
         operands = [self._operand(call, index, device) for index in range(len(call.args))]
+        if device is not None and not self._has_tensors(operands):
+            operands = [self._constant_on(operand, device) for operand in operands]
         with engine_errors("compile"):
             if call.op in OPERATORS:
                 made = OPERATORS[call.op](self.relax.op, *operands, **attributes(call))
@@ -215,9 +219,23 @@ class _Translator:
 
     def _requested(self, variable: Any, device: str, operands: list[Any]) -> Any:
         """Return the result of a requested operator; one without tensors to follow is hinted."""
-        follows = any(self.known.get(getattr(o, "name", "")) == device for o in operands)
+        follows = self._has_tensors(operands) or device == self.devices[0]
         if not follows and isinstance(variable.ty, self.relax.TensorType):
             return self._on(variable, device)
+        self._know(variable, device)
+        return variable
+
+    def _has_tensors(self, operands: list[Any]) -> bool:
+        """Whether an operator has operands whose device decides where it runs."""
+        return any(self.known.get(getattr(operand, "name", "")) for operand in operands)
+
+    def _constant_on(self, operand: Any, device: str) -> Any:
+        """Return a constant on ``device``; they are loaded to the first of the devices."""
+        is_constant = isinstance(operand, self.tvm.ir.expr.Constant)
+        if device == self.devices[0] or not is_constant:
+            return operand
+        moved = self.relax.op.to_vdevice(operand, self.vdevices[device])
+        variable = self._emit(moved, "a constant")
         self._know(variable, device)
         return variable
 
@@ -238,9 +256,14 @@ class _Translator:
             is_tensor = isinstance(value.ty, self.relax.TensorType)
             if is_tensor and call.op != "tensor_to_shape":
                 return self._emit(self.relax.op.tensor_to_shape(value), self._name(operand))
-            return value
+            return self._dims_of(value)
         value = self._expression(value)
         return value if device is None else self._on(value, device)
+
+    def _dims_of(self, shape: Any) -> Any:
+        """Return a shape value as its dims, where the type knows them."""
+        values = getattr(shape.ty, "values", None)
+        return shape if values is None else self.relax.ShapeExpr(values)
 
     def _expression(self, value: Entry) -> Any:
         if isinstance(value, np.ndarray):
