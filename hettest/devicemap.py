@@ -80,7 +80,7 @@ def parse_binding(text: str) -> dict[str, str]:
     """Read ``host=cpu:0,accel=sim:0``.
 
     Raises:
-        UsageError: A part has another form, or a role is bound twice.
+        UsageError: No role is bound, a part has another form, or a role is bound twice.
     """
     binding: dict[str, str] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
@@ -91,6 +91,10 @@ def parse_binding(text: str) -> dict[str, str]:
         if role in binding:
             raise UsageError(f"role {role} is bound twice, to {binding[role]} and to {device}")
         binding[role] = canonical(device)
+    if not binding:
+        raise UsageError(
+            "the device map binds no role; bind each to a device, such as host=cpu,accel=sim"
+        )
     return binding
 
 

@@ -50,6 +50,11 @@ def _het_device_pair(_het_session: KitSession) -> None:
 
 
 @pytest.fixture(scope="session")
+def _het_device_map(_het_session: KitSession) -> None:
+    """Is there if ``device_map`` is ours."""
+
+
+@pytest.fixture(scope="session")
 def _het_case(_het_session: KitSession) -> None:
     """Is there if ``het_case`` is ours."""
 
@@ -84,7 +89,7 @@ def device_pair(
 
 
 @pytest.fixture(scope="session")
-def device_map(_het_session: KitSession) -> Mapping[str, str]:
+def device_map(_het_session: KitSession, _het_device_map: None) -> Mapping[str, str]:
     """Which device each role is: ``--het-device-map``, else ``host`` and ``accel`` in order."""
     return _het_session.binding_of(_het_session.options.devices)
 

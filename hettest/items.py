@@ -16,7 +16,7 @@ import pytest
 
 from hettest.capability import missing
 from hettest.devicemap import kind_of
-from hettest.errors import UsageError
+from hettest.errors import BackendCrash, UsageError
 from hettest.outcome import Outcome, Record
 from hettest.session import ENDED, Chosen, KitSession
 
@@ -85,6 +85,27 @@ def devices_of(item: pytest.Item) -> tuple[str, ...]:
     return tuple(dict.fromkeys(d for chosen in _chosen(item) for d in chosen.devices))
 
 
+def needed_devices(item: pytest.Item, session: KitSession) -> tuple[str, ...]:
+    """Return the devices without which the test cannot run: its own, and those of its map."""
+    own = devices_of(item)
+    if "_het_device_map" not in getattr(item, "fixturenames", ()):
+        return own
+    mapped = session.binding_of(session.options.devices).values()
+    return tuple(dict.fromkeys((*own, *mapped)))
+
+
+def wrong_mark(item: pytest.Item) -> str | None:
+    """Return what is wrong with a marker of the kit's, or ``None``."""
+    for name, example in (("device", '"cuda"'), ("needs", '"op:add"')):
+        for mark in item.iter_markers(name):
+            for word in mark.args:
+                if not isinstance(word, str):
+                    return f"the marker {name} takes texts such as {example}, found {word!r}"
+            if mark.kwargs:
+                return f"the marker {name} takes texts alone, found {next(iter(mark.kwargs))}="
+    return None
+
+
 def case_of(item: pytest.Item) -> Item | None:
     """Return the conformance item that the test runs, if it is one of the suite's."""
     return next((c.item for c in _chosen(item) if c.item is not None), None)
@@ -128,8 +149,10 @@ def _needed(item: pytest.Item) -> Iterator[str]:
         yield from mark.args
 
 
-def record_of(item: pytest.Item, report: pytest.TestReport) -> Record | None:
-    """Return how the test ended, if this phase of it decides that."""
+def record_of(
+    item: pytest.Item, report: pytest.TestReport, error: BaseException | None
+) -> Record | None:
+    """Return how the test ended, if this phase of it, which raised ``error``, decides that."""
     known = item.stash.get(ENDED, None)
     if known is not None and report.when in ("setup", "call") and report.outcome != "passed":
         return known
@@ -140,9 +163,8 @@ def record_of(item: pytest.Item, report: pytest.TestReport) -> Record | None:
         reason = _first_line(report)
         prefix = "" if report.when == "call" else f"{report.when}: "
         text = report.longreprtext
-        return Record(
-            name, Outcome.FAILED, prefix + reason, level, seconds=report.duration, text=text
-        )
+        outcome = Outcome.CRASHED if isinstance(error, BackendCrash) else Outcome.FAILED
+        return Record(name, outcome, prefix + reason, level, seconds=report.duration, text=text)
     if report.skipped:
         waived = hasattr(report, "wasxfail")
         outcome = Outcome.WAIVED if waived else Outcome.UNSUPPORTED

@@ -126,8 +126,8 @@ def read(config: pytest.Config) -> HetOptions:
     Raises:
         UsageError: One of them is wrong; says which and why.
     """
-    devices = _value(config, "het_devices")
-    binding = _value(config, "het_device_map")
+    devices = _listed(config, "het_devices")
+    binding = _listed(config, "het_device_map")
     level = _value(config, "het_level")
     policy = _value(config, "het_policy") or POLICIES[0]
     if policy not in POLICIES:
@@ -138,7 +138,7 @@ def read(config: pytest.Config) -> HetOptions:
         backend=_value(config, "het_backend") or DEFAULT_BACKEND,
         policy=policy,
         level=None if level is None else _level(level),
-        reports=tuple(map(_report, config.getoption("het_report") or ())),
+        reports=tuple(_report(text, config) for text in config.getoption("het_report") or ()),
         update_golden=bool(config.getoption("het_update_golden")),
     )
 
@@ -151,7 +151,21 @@ def _value(config: pytest.Config, name: str) -> Any:
     given = config.getoption(name)
     if given is not None:
         return given
-    return config.getini(name) or None
+    try:
+        return config.getini(name) or None
+    except TypeError as error:
+        raise UsageError(f"{name} in the ini file: {error}") from error
+
+
+def _listed(config: pytest.Config, name: str) -> str | None:
+    """Return a value that may be a list in a TOML file: its parts are joined by commas."""
+    value = _value(config, name)
+    if not isinstance(value, list | tuple):
+        return None if value is None else str(value)
+    other = next((part for part in value if not isinstance(part, str)), None)
+    if other is not None:
+        raise UsageError(f"{name} holds {other!r}, expected texts")
+    return ",".join(value)
 
 
 def _level(text: Any) -> int:
@@ -160,8 +174,12 @@ def _level(text: Any) -> int:
     raise UsageError(f"het_level is {text}, expected 0 to 6")
 
 
-def _report(text: str) -> Path:
+def _report(text: str, config: pytest.Config) -> Path:
     path = Path(text)
     if path.suffix not in (".json", ".xml"):
         raise UsageError(f"--het-report={text}: the name must end in .json or .xml")
+    if not hasattr(config, "workerinput"):
+        from hettest.report import require_writable
+
+        require_writable(path)
     return path

@@ -13,11 +13,12 @@ import pytest
 
 from hettest import items as ours
 from hettest import options
-from hettest.errors import HettestError, UsageError
+from hettest.errors import BackendCrash, HettestError, UsageError
 from hettest.fixtures import (
     _het_accelerator,
     _het_case,
     _het_device,
+    _het_device_map,
     _het_device_pair,
     _het_session,
     accelerator,
@@ -36,6 +37,7 @@ __all__ = [
     "_het_accelerator",
     "_het_case",
     "_het_device",
+    "_het_device_map",
     "_het_device_pair",
     "_het_session",
     "accelerator",
@@ -106,6 +108,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what these devices cannot run, and count it."""
     kept, dropped = [], []
     for item in items:
+        wrong = ours.wrong_mark(item) if ours.is_ours(item) else None
+        if wrong is not None:
+            raise pytest.UsageError(f"{item.nodeid}: {wrong}")
         reason = _left_out(item)
         if reason is None:
             kept.append(item)
@@ -136,10 +141,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     kit = item.config.stash[KEY]
     try:
-        missing = kit.missing(ours.devices_of(item))
+        missing = kit.missing(ours.needed_devices(item, kit))
         lacking = () if missing else ours.lacking(item, kit)
     except UsageError as error:
         pytest.fail(str(error), pytrace=False)
+    except BackendCrash as crash:
+        _end(item, Record(ours.id_of(item), Outcome.CRASHED, str(crash), ours.level_of(item)))
     if missing is not None:
         _end(item, kit.missing_record(ours.id_of(item), ours.level_of(item), missing))
     if lacking:
@@ -150,7 +157,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def _end(item: pytest.Item, record: Record) -> None:
     item.stash[ENDED] = record
-    if record.outcome is Outcome.FAILED:
+    if record.outcome in (Outcome.FAILED, Outcome.CRASHED):
         pytest.fail(record.reason, pytrace=False)
     pytest.skip(f"{record.outcome}: {record.reason}")
 
@@ -158,10 +165,11 @@ def _end(item: pytest.Item, record: Record) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
+    call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if ours.is_ours(item):
-        record = ours.record_of(item, report)
+        record = ours.record_of(item, report, None if call.excinfo is None else call.excinfo.value)
         if record is not None:
             report.hettest = record.to_json()  # type: ignore[attr-defined]
         if report.failed and ours.case_of(item) is None:
@@ -210,7 +218,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not kit.ledger.selected and not kit.options.reports:
         return
     kit.close()
-    session.exitstatus = kit.ledger.exit_code(own)
+    session.exitstatus = kit.exit_code(own)
     if kit.options.reports:
         from hettest.report import write
 
@@ -230,7 +238,9 @@ def pytest_terminal_summary(
     terminalreporter.section("hettest")
     for line in lines(kit.content()):
         terminalreporter.write_line(line)
-    if kit.ledger.exit_code() == INCOMPLETE:
+    if kit.crash is not None:
+        terminalreporter.write_line(f"crashed: {kit.crash}")
+    elif kit.exit_code() == INCOMPLETE:
         terminalreporter.write_line(f"incomplete: exit code {INCOMPLETE}, something was not run")
     for path in kit.options.reports:
         terminalreporter.write_line(f"report: {path}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import pytest
 
 from hettest.devicemap import Binding
+from hettest.errors import BackendCrash
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Outcome, Record
 
@@ -59,6 +60,9 @@ class KitSession:
     dead: dict[str, str] = field(default_factory=dict)
     """Nodes whose process died, with what is known of it."""
 
+    crash: str | None = None
+    """What the backend raised when it was closed, after all items."""
+
     started: float = field(default_factory=time.time)
 
     @cached_property
@@ -74,7 +78,9 @@ class KitSession:
 
     @cached_property
     def _known(self) -> tuple[DeviceInfo, ...]:
-        return tuple(self.backend.devices())
+        from hettest.backend.discovery import devices_of
+
+        return devices_of(self.backend)
 
     def info(self, device: str) -> DeviceInfo:
         """Return what the backend says of a device."""
@@ -153,6 +159,7 @@ class KitSession:
             "selected": [[item, level] for item, level in self.ledger.selected.items()],
             "deselected": dict(self.ledger.deselected),
             "nodes": dict(self.nodes),
+            "crash": self.crash,
         }
 
     def merge(self, output: Mapping[str, Any]) -> None:
@@ -161,11 +168,23 @@ class KitSession:
             self.ledger.select(item, level)
         self.ledger.deselected.update(output["deselected"])
         self.nodes.update(output["nodes"])
+        self.crash = self.crash or output["crash"]
 
     def release(self) -> None:
-        """Give back what the backend opened, if it was loaded at all."""
-        if "backend" in self.__dict__:
-            self.backend.close()
+        """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
+        if "backend" not in self.__dict__:
+            return
+        from hettest.backend.guard import crashes
+
+        try:
+            with crashes(f"{self.options.backend}.close()"):
+                self.backend.close()
+        except BackendCrash as crash:
+            self.crash = str(crash)
+
+    def exit_code(self, own: int = 0) -> int:
+        """Return the run's exit code, of which a crash outside all items makes 1."""
+        return 1 if self.crash is not None else self.ledger.exit_code(own)
 
     def close(self) -> None:
         """Settle every item that has no outcome yet."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import cast
+from typing import Any, cast
 
+from hettest.backend.guard import crashes, named
 from hettest.backend.protocol import Backend, DeviceInfo
 from hettest.devicemap import canonical
 from hettest.errors import UsageError
 
 GROUP = "hettest.backends"
+_METHODS = ("devices", "compile", "close")
 
 
 def installed() -> Mapping[str, str]:
@@ -27,7 +29,7 @@ def load(name: str) -> Backend:
             nothing and returns a backend.
 
     Raises:
-        UsageError: There is none, or it cannot be imported; says why.
+        UsageError: There is none, it cannot be made, or it is no backend; says why.
     """
     place = name if ":" in name else installed().get(name)
     if place is None:
@@ -37,11 +39,51 @@ def load(name: str) -> Backend:
             "Another one is named as module:attribute"
         )
     module, _, attribute = place.partition(":")
+    if not module or not attribute:
+        raise UsageError(f"found backend {name}, expected the form module:attribute")
     try:
         make = getattr(import_module(module), attribute)
+        if not callable(make):
+            kind = type(make).__name__
+            raise UsageError(f"backend {name} ({place}) is a {kind}, not a class or a function")
+        backend = make()
+        wrong = _wrong(backend)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"backend {name} ({place}) cannot be loaded: {error}") from error
-    return cast("Backend", make())
+    except (KeyboardInterrupt, UsageError):
+        raise
+    except BaseException as error:  # a backend's module and constructor may do anything
+        raise UsageError(f"backend {name} ({place}) cannot be loaded: {named(error)}") from error
+    if wrong is not None:
+        raise UsageError(f"backend {name} ({place}) is no backend: {wrong}")
+    return cast("Backend", backend)
+
+
+def _wrong(backend: Any) -> str | None:
+    """Return what a would-be backend lacks, or ``None``."""
+    missing = [method for method in _METHODS if not callable(getattr(backend, method, None))]
+    if missing:
+        return f"it has no method {', '.join(missing)}"
+    for attribute in ("name", "capabilities"):
+        if not hasattr(backend, attribute):
+            return f"it has no {attribute}"
+    if not isinstance(backend.name, str):
+        return f"its name is {backend.name!r}, expected a string"
+    claims = backend.capabilities
+    if not isinstance(claims, frozenset | set):
+        return f"its capabilities are a {type(claims).__name__}, expected a frozenset of words"
+    other = next((claim for claim in claims if not isinstance(claim, str)), None)
+    return None if other is None else f"its capabilities hold {other!r}, expected words"
+
+
+def devices_of(backend: Backend) -> tuple[DeviceInfo, ...]:
+    """Return the devices that ``backend`` lists.
+
+    Raises:
+        BackendCrash: It raised something instead.
+    """
+    with crashes(f"{backend.name}.devices()"):
+        return tuple(backend.devices())
 
 
 def info(backend: Backend, device: str, known: Sequence[DeviceInfo] | None = None) -> DeviceInfo:
@@ -52,7 +94,7 @@ def info(backend: Backend, device: str, known: Sequence[DeviceInfo] | None = Non
         device: A name in canonical form.
         known: The backend's devices, if the caller has them already.
     """
-    listed = backend.devices() if known is None else known
+    listed = devices_of(backend) if known is None else known
     for found in listed:
         if canonical(found.name) == device:
             return found

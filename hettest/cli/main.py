@@ -1,6 +1,7 @@
 """The command line: one line for each command.
 
-Exit codes: 0; 1 if something failed; 2 for wrong usage; 6 if something was not run.
+Exit codes: 0; 1 if something failed; 2 for wrong usage and malformed cases; 6 if something was not
+run.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import typer
 
 from hettest.cli.commands import case_check, doctor, list_items, report, run
-from hettest.errors import CaseError, UsageError
+from hettest.errors import BackendCrash, CaseError, UsageError
 
 
 def application() -> typer.Typer:
@@ -38,4 +39,7 @@ def main() -> None:
         sys.exit(2)
     except CaseError as error:
         print(error, file=sys.stderr)
+        sys.exit(2)
+    except BackendCrash as crash:
+        print(f"hettest: crashed: {crash}", file=sys.stderr)
         sys.exit(1)

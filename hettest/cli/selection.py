@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from hettest.corpus import Selection, cases, corpus_root, select
+from hettest.corpus import Selection, case_files, cases, corpus_root, select
 from hettest.devicemap import parse_binding
 from hettest.errors import UsageError
 
@@ -38,12 +38,19 @@ def selected(
     """Return the items that the options choose.
 
     Raises:
-        UsageError: A pattern chooses nothing.
+        UsageError: There are no cases, or nothing is chosen.
         CaseError: A case file is malformed.
     """
     binding = None if device_map is None else parse_binding(device_map)
     root = corpus_root() if folder is None else folder
+    if not root.is_dir():
+        raise UsageError(f"found no folder {root}")
+    if not case_files(root):
+        raise UsageError(f"found no case files under {root}")
     found = select(cases(root), devices, binding=binding, level=level, patterns=patterns or ())
     if patterns and not found.items:
         raise UsageError(f"no item matches {' or '.join(patterns)} with these devices")
+    if not found.items:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
+        raise UsageError(f"there is no item to run: {reasons}")
     return found

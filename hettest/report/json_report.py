@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent, environment
 
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
 SCHEMA = Path(__file__).with_name("report.schema.json")
 NAME = "hettest-report-1"
+
+
+@cache
+def _validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 def render(content: ReportContent) -> str:
@@ -60,6 +71,9 @@ def read(text: str) -> ReportContent:
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("schema") != NAME:
         raise ValueError(f"not a report of schema {NAME}")
+    wrong = next(_validator().iter_errors(data), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong.json_path}: {wrong.message}")
     return ReportContent(
         backend=data["backend"],
         devices=data["devices"],

@@ -8,11 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, final
 
+from hettest.backend.discovery import devices_of
+from hettest.backend.guard import crashes
 from hettest.backend.protocol import (
     Backend,
     Copy,
@@ -23,7 +26,7 @@ from hettest.backend.protocol import (
     Rejected,
 )
 from hettest.case.model import Expect
-from hettest.devicemap import Binding, canonical, parse_binding, show
+from hettest.devicemap import Binding, canonical, kind_of, parse_binding, show
 from hettest.errors import UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.situation import Situation
@@ -150,10 +153,15 @@ class Het:
 
         Raises:
             HetFailure: The program was refused.
+            UsageError: A device is of a kind that the backend does not have, or there are more
+                devices than roles, or fewer.
+            BackendCrash: The backend raised something other than a rejection.
         """
         read = _read(program)
         roles = _roles(read)
         binding = _binding(roles, on)
+        default = None if default is None else canonical(default)
+        self._check_kinds(binding.values() if default is None else (default, *binding.values()))
         places = (place,) if isinstance(place, str) else tuple(place)
         extra = {"place": places} if places else {}
         options = Options(policy, default or self.host, entry, extra)
@@ -186,6 +194,8 @@ class Het:
 
         Raises:
             HetFailure: A check does not hold, or the program was refused.
+            UsageError: What was asked for makes no sense; says why.
+            BackendCrash: The backend raised something other than a rejection.
         """
         __tracebackhide__ = True
         prepared = self.prepare(
@@ -236,10 +246,23 @@ class Het:
             clauses=tuple(clauses),
         )
 
+    @cached_property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(device.kind for device in devices_of(self.backend)))
+
+    def _check_kinds(self, devices: Iterable[str]) -> None:
+        for device in devices:
+            if kind_of(device) not in self._kinds:
+                listed = ", ".join(self._kinds) or "none"
+                raise UsageError(
+                    f"found device {device}, but {self.backend.name} has devices of kind {listed}"
+                )
+
     def _compile(self, program: Program, binding: Binding, options: Options) -> Executable:
         __tracebackhide__ = True
         try:
-            return self.backend.compile(program, binding, options)
+            with crashes(f"{self.backend.name}.compile()"):
+                return self.backend.compile(program, binding, options)
         except Rejected as rejected:
             raise HetFailure(
                 f"{program.id}: refused at {rejected.stage} for {show(binding)}:\n{rejected}"
@@ -277,7 +300,12 @@ def _binding(roles: Sequence[str], on: Where) -> Binding:
     if len(devices) < len(names):
         listed = ", ".join(f"@{name}" for name in names)
         raise UsageError(f"found {len(devices)} devices for the roles {listed}; name one for each")
-    return dict(zip(names, devices, strict=False))
+    if len(devices) > len(names):
+        listed = ", ".join(f"@{name}" for name in names)
+        raise UsageError(
+            f"found {len(devices)} devices, {', '.join(devices)}, for the roles {listed} alone"
+        )
+    return dict(zip(names, devices, strict=True))
 
 
 def _names(module: Module) -> str:
@@ -287,9 +315,14 @@ def _names(module: Module) -> str:
 def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) -> Observation:
     __tracebackhide__ = True
     try:
-        return executable.run(entry, args)
+        with crashes(f"run() on {where}"):
+            found = executable.run(entry, args)
     except Rejected as rejected:
         raise HetFailure(f"the run on {where} ended in an error:\n{rejected}") from None
+    if not isinstance(found, Observation):
+        kind = type(found).__name__
+        raise HetFailure(f"the run on {where} returned a {kind}, expected an Observation")
+    return found
 
 
 def _story(prepared: Prepared, clauses: Sequence[Clause], observation: Observation) -> str:

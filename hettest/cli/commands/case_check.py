@@ -27,6 +27,8 @@ def run(
     if not folder.is_dir():
         raise UsageError(f"found no folder {folder}")
     files = case_files(folder)
+    if not files:
+        raise UsageError(f"found no case files under {folder}")
     problems = list(problems_in(files, folder))
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(p) for p in problems], indent=1))

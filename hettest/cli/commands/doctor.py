@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any, cast
 
 import typer
 
 from hettest.backend.discovery import installed, load
+from hettest.backend.guard import crashes
 from hettest.backend.protocol import TellsNotes
 from hettest.corpus import case_files, corpus_root
-from hettest.errors import UsageError
+from hettest.errors import BackendCrash, UsageError
 from hettest.report.content import environment
 
 NAME = "doctor"
@@ -39,19 +41,27 @@ def _backend(name: str, place: str) -> dict[str, Any]:
     try:
         backend = load(name)
     except UsageError as error:
-        return {"name": name, "place": place, "problem": str(error), "notes": [], "devices": []}
+        return _found(name, place, problem=str(error))
     try:
-        notes = cast("TellsNotes", backend).notes() if hasattr(backend, "notes") else ()
-        devices = [dataclasses.asdict(device) for device in backend.devices()]
-    finally:
-        backend.close()
-    return {
-        "name": name,
-        "place": place,
-        "problem": None,
-        "notes": list(notes),
-        "devices": devices,
-    }
+        with crashes(f"{name}.devices()"):
+            notes = cast("TellsNotes", backend).notes() if hasattr(backend, "notes") else ()
+            devices = [dataclasses.asdict(device) for device in backend.devices()]
+        with crashes(f"{name}.close()"):
+            backend.close()
+    except BackendCrash as crash:
+        return _found(name, place, problem=f"crashed: {crash}")
+    return _found(name, place, notes=list(notes), devices=devices)
+
+
+def _found(
+    name: str,
+    place: str,
+    *,
+    problem: str | None = None,
+    notes: Sequence[str] = (),
+    devices: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    return {"name": name, "place": place, "problem": problem, "notes": notes, "devices": devices}
 
 
 def _print(backend: dict[str, Any]) -> None:

@@ -22,8 +22,10 @@ def run(
 ) -> None:
     try:
         content = json_report.read(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: is nested too deeply to be a report") from error
     if junit is not None:
         write(junit.with_suffix(".xml"), content)
     if as_json:

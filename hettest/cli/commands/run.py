@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +12,10 @@ import typer
 from hettest.case.expansion import Item
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
-from hettest.errors import UsageError
+from hettest.errors import BackendCrash, UsageError
 from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
 from hettest.outcome import Outcome, Record
-from hettest.report import json_report, text, write
+from hettest.report import json_report, require_writable, text, write
 from hettest.runner import run_item
 from hettest.session import KitSession
 
@@ -50,15 +50,17 @@ def run(
     session.close()
     session.release()
     content = session.content()
-    for path in options.reports:
-        write(path, content)
     if as_json:
         typer.echo(json_report.render(content), nl=False)
     else:
         _print(content.records)
         for line in text.lines(content):
             typer.echo(line)
-    raise typer.Exit(session.ledger.exit_code())
+    if session.crash is not None:
+        typer.echo(f"crashed: {session.crash}", err=True)
+    for path in options.reports:
+        write(path, content)
+    raise typer.Exit(session.exit_code())
 
 
 def _options(
@@ -67,13 +69,15 @@ def _options(
     device_map: str | None,
     level: int | None,
     policy: str,
-    reports: Iterable[Path],
+    reports: Sequence[Path],
 ) -> HetOptions:
     if policy not in POLICIES:
         raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
     wrong = [str(path) for path in reports if path.suffix not in (".json", ".xml")]
     if wrong:
         raise UsageError(f"--report={wrong[0]}: the name must end in .json or .xml")
+    for path in reports:
+        require_writable(path)
     binding = None if device_map is None else parse_binding(device_map)
     return HetOptions(
         parse_devices(devices), binding, backend, policy, level, tuple(reports), False
@@ -81,7 +85,10 @@ def _options(
 
 
 def _ended(item: Item, session: KitSession) -> Record:
-    missing = session.missing(item.devices)
+    try:
+        missing = session.missing(item.devices)
+    except BackendCrash as crash:
+        return Record(item.id, Outcome.CRASHED, str(crash), item.case.level)
     if missing is not None:
         return session.missing_record(item.id, item.case.level, missing)
     return run_item(item, session.environment)
