@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, Union, final
 
 from hettest.devicemap import Bind
+
+_MARKED = re.compile(r"[ \t]*//~[^\n]*")
 
 ORACLE = "oracle"
 """In place of a result: judge by the oracle's."""
@@ -180,6 +183,11 @@ class Case:
     markers: tuple[Marker, ...]
     swept: tuple[str, ...] = ()
     """The sweep's combination, as in ids: ``dtype=f32``."""
+
+    @property
+    def text(self) -> str:
+        """The program as implementations get it: each line where it was, without markers."""
+        return _MARKED.sub("", self.program)
 
     def run_before(self, run: Run) -> Run | None:
         """Return the run that comes before ``run`` on the same executable."""

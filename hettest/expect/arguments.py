@@ -43,7 +43,7 @@ def _kept(situation: Situation) -> Iterator[tuple[str, NDArray[Any], NDArray[Any
 def _wrong(
     situation: Situation, kept: list[tuple[str, NDArray[Any], NDArray[Any]]]
 ) -> Iterator[str]:
-    results = list(leaves(situation.observation.results))
+    results = [r for r in leaves(situation.observation.results) if isinstance(r, np.ndarray)]
     for name, before, handed in kept:
         if before.tobytes() != handed.tobytes():
             yield f"{name} was written to"

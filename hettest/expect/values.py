@@ -13,6 +13,7 @@ import numpy as np
 
 from hettest.expect.situation import Situation
 from hettest.judge import Verdict, judge
+from hettest.judge.nesting import misfit
 from hettest.language import CompileError, DiagnosticError
 from hettest.outcome import Clause, Status
 
@@ -33,7 +34,7 @@ def check(situation: Situation) -> Iterator[Clause]:
     except DiagnosticError as error:
         yield _without_oracle(situation, error)
         return
-    zeros = list(_zeros(situation)) if expect.signed_zeros else []
+    zeros = list(_zeros(situation)) if expect.signed_zeros and verdict.holds else []
     failures = [f"{c.name}: {c.detail}" for c in verdict.failures] + zeros
     if failures:
         yield Clause("values", Status.FAILED, "\n".join(failures))
@@ -92,12 +93,12 @@ def _zeros(situation: Situation) -> Iterator[str]:
 
 def _loosely(situation: Situation, expected: Value, ulps: float, reason: str) -> Clause:
     loosened = f"within {ulps:g} ulp, since {reason}"
-    found = list(leaves(situation.observation.results))
-    wanted = list(leaves(expected))
-    if len(found) != len(wanted):
-        detail = f"found {len(found)} results, expected {len(wanted)}"
-        return Clause("values", Status.FAILED, detail)
-    for number, (array, want) in enumerate(zip(found, wanted, strict=True)):
+    results = situation.observation.results
+    misplaced = misfit(results, expected)
+    if misplaced is not None:
+        return Clause("values", Status.FAILED, f"form: {misplaced}")
+    pairs = zip(leaves(results), leaves(expected), strict=True)
+    for number, (array, want) in enumerate(pairs):
         wrong = difference(array, want, ulps)
         if wrong is not None:
             return Clause("values", Status.FAILED, f"result {number}: {wrong}, {loosened}")

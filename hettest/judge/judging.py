@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hettest.backend.protocol import Observation
 from hettest.judge.compare import Comparison, compare
+from hettest.judge.nesting import misfit
 from hettest.judge.verdict import Check, Status, Verdict
 from hettest.language import Estimate, Evaluation, Module, Span, oracle, to_numpy
 
@@ -183,12 +184,12 @@ def judge(
     runs = _Runs(module, entry, args, evaluation, placed.intermediates, seed)
     estimates = runs.settled()
     seen = list(leaves(placed.results))
-    checks = [_form(estimates, seen)]
+    checks = [_form(evaluation.result, placed.results)]
     if checks[0].status is Status.FAILS:
         return Verdict(tuple(checks))
     pairs = [compare(s, e) for s, e in zip(seen, estimates, strict=True)]
     if expected is not None:
-        checks.append(_expected(estimates, seen, list(leaves(expected))))
+        checks.append(_expected(estimates, placed.results, expected))
     checks.append(_local(module, entry, args, placed.intermediates))
     base = baseline if baseline is not None else placed
     base_evaluation = evaluation
@@ -197,7 +198,7 @@ def judge(
         runs = _Runs(module, entry, args, base_evaluation, baseline.intermediates, seed)
     base_estimates = runs.settled()
     base_seen = list(leaves(base.results))
-    form = _form(base_estimates, base_seen)
+    form = _form(base_evaluation.result, base.results)
     if form.status is Status.FAILS:
         wrong = Check("anchor", Status.FAILS, f"the CPU-only run: {form.detail}", float("inf"))
         return Verdict((*checks, wrong))
@@ -209,11 +210,11 @@ def judge(
     return Verdict(tuple(checks))
 
 
-def _form(estimates: Sequence[Any], seen: Sequence[Any]) -> Check:
-    if len(estimates) != len(seen):
-        detail = f"found {len(seen)} results, expected {len(estimates)}"
-        return Check("form", Status.FAILS, detail, float("inf"))
-    for number, (estimate, array) in enumerate(zip(estimates, seen, strict=True)):
+def _form(result: Any, seen: Any) -> Check:
+    wrong = misfit(seen, result)
+    if wrong is not None:
+        return Check("form", Status.FAILS, wrong, float("inf"))
+    for number, (estimate, array) in enumerate(zip(leaves(result), leaves(seen), strict=True)):
         if not isinstance(estimate, Estimate):
             continue
         wanted = to_numpy(estimate.dtype)
@@ -226,14 +227,13 @@ def _form(estimates: Sequence[Any], seen: Sequence[Any]) -> Check:
     return Check("form", Status.HOLDS, "dtypes and shapes as expected")
 
 
-def _expected(
-    estimates: Sequence[Estimate], seen: Sequence[Array], wanted: Sequence[Array]
-) -> Check:
-    if len(wanted) != len(seen):
-        detail = f"found {len(seen)} results, the case expects {len(wanted)}"
-        return Check("expected", Status.FAILS, detail, float("inf"))
+def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Check:
+    wrong = misfit(seen, wanted)
+    if wrong is not None:
+        return Check("expected", Status.FAILS, f"{wrong} by the case", float("inf"))
     worst, text = 0.0, "as the case says"
-    for number, (estimate, array, want) in enumerate(zip(estimates, seen, wanted, strict=True)):
+    triples = zip(estimates, leaves(seen), leaves(wanted), strict=True)
+    for number, (estimate, array, want) in enumerate(triples):
         if array.shape != want.shape or array.dtype != want.dtype:
             detail = (
                 f"result {number} is {array.dtype}{list(array.shape)}, "

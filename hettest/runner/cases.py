@@ -25,10 +25,10 @@ class CaseData:
     programs: dict[str, TextProgram] = field(default_factory=dict)
 
     def program(self, case: Case) -> TextProgram:
-        """Return the case's program, the same object for the same text."""
-        known = self.programs.get(case.program)
+        """Return the case's program, without its markers; the same object for the same text."""
+        known = self.programs.get(case.text)
         if known is None:
-            known = self.programs[case.program] = TextProgram(case.id, case.program)
+            known = self.programs[case.text] = TextProgram(case.id, case.text)
         return known
 
     def module(self, case: Case) -> Module | None:
