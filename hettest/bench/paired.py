@@ -11,14 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from hettest.errors import UsageError
-from hettest.runner.het import Het, Source, Where
+from hettest.runner.given import Args, Source, Where, arguments_of
+from hettest.runner.het import Het
 from hettest.runner.run import copied
-
-if TYPE_CHECKING:
-    from hettest.backend.protocol import Value
 
 
 @final
@@ -57,7 +55,7 @@ class PairedBenchmark:
     def __call__(
         self,
         program: Source,
-        args: Sequence[Value],
+        args: Args,
         *,
         on: Where | None = None,
         entry: str = "main",
@@ -69,7 +67,7 @@ class PairedBenchmark:
 
         Args:
             program: Its text, a module, or an ONNX model.
-            args: The arguments of ``entry``.
+            args: The arguments of ``entry``, in order or by name.
             on: Devices for the roles; otherwise those named by ``--devices``, in order.
             entry: The function to run.
             policy: What to do with a value wanted on two devices.
@@ -84,7 +82,7 @@ class PairedBenchmark:
             program, on=self._where(on), policy=policy, place=place, entry=entry
         )
         report = self.het.check_prepared(prepared, args, entry=entry)
-        given = copied(args)
+        given = copied(arguments_of(prepared.program.module, entry, args))
         alone: list[int] = []
 
         def run_cpu_only() -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, final
+from typing import TYPE_CHECKING, final
 
+from hettest.backend.calls import compiled, observed
 from hettest.backend.discovery import devices_of
-from hettest.backend.guard import crashes
+from hettest.backend.guard import named
 from hettest.backend.protocol import (
     Backend,
     Copy,
@@ -26,13 +26,22 @@ from hettest.backend.protocol import (
     Rejected,
 )
 from hettest.case.model import Expect
-from hettest.devicemap import Binding, canonical, kind_of, parse_binding, show
-from hettest.errors import UsageError
+from hettest.devicemap import Binding, canonical, kind_of, show
+from hettest.errors import HettestError, ProtocolBreach, UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.situation import Situation
 from hettest.expect.transfers import COPIES, MOVED, listing, tally
-from hettest.language import DiagnosticError, Module, from_onnx
 from hettest.outcome import Clause, Status
+from hettest.runner.given import (
+    Args,
+    HetFailure,
+    Source,
+    Where,
+    arguments_of,
+    binding_of,
+    program_of,
+    roles_of,
+)
 from hettest.runner.program import ModuleProgram, TextProgram
 from hettest.runner.run import copied, unkept_claims
 from hettest.runner.story import executed
@@ -40,15 +49,7 @@ from hettest.runner.story import executed
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
 
-Source: TypeAlias = Union[str, bytes, Path, Module]
-"""A program: its text, a module, or an ONNX model by path or as bytes."""
-
-Where: TypeAlias = Union[str, Sequence[Any], Mapping[str, Any]]
-"""Devices for the roles: in the order of declaration, or by role, also as ``accel=sim:0``."""
-
-
-class HetFailure(AssertionError):
-    """A check did not hold; the message says found, expected, place, and what was executed."""
+__all__ = ["Het", "HetFailure", "Prepared", "Report", "Source", "Where"]
 
 
 @final
@@ -157,9 +158,10 @@ class Het:
                 devices than roles, or fewer.
             BackendCrash: The backend raised something other than a rejection.
         """
-        read = _read(program)
-        roles = _roles(read)
-        binding = _binding(roles, on)
+        __tracebackhide__ = True
+        read = program_of(program)
+        roles = roles_of(read)
+        binding = binding_of(roles, on)
         default = None if default is None else canonical(default)
         self._check_kinds(binding.values() if default is None else (default, *binding.values()))
         places = (place,) if isinstance(place, str) else tuple(place)
@@ -177,7 +179,7 @@ class Het:
     def check(
         self,
         program: Source,
-        args: Sequence[Value],
+        args: Args,
         *,
         on: Where,
         expected: Value | None = None,
@@ -206,7 +208,7 @@ class Het:
     def check_prepared(
         self,
         prepared: Prepared,
-        args: Sequence[Value],
+        args: Args,
         *,
         entry: str = "main",
         expected: Value | None = None,
@@ -214,15 +216,14 @@ class Het:
         """As `check`, for a program that was compiled by `prepare`."""
         __tracebackhide__ = True
         module = prepared.program.module
-        if entry not in module.by_name:
-            raise UsageError(f"the program has no function @{entry}; it has {_names(module)}")
-        handed = copied(args)
+        given = arguments_of(module, entry, args)
+        handed = copied(given)
         placed = _run(prepared.placed, entry, handed, show(prepared.binding))
-        alone = _run(prepared.cpu_only, entry, copied(args), "the CPU alone")
+        alone = _run(prepared.cpu_only, entry, copied(given), "the CPU alone")
         situation = Situation(
             module=module,
             entry=entry,
-            args=tuple(args),
+            args=given,
             binding=prepared.binding,
             default=prepared.options.default or self.host,
             policy=prepared.options.policy,
@@ -234,8 +235,7 @@ class Het:
             handed=handed,
         )
         clauses = list(unkept_claims(placed, self.backend.capabilities))
-        for check in CHECKS:
-            clauses += check(situation)
+        clauses += _checked(situation)
         if any(c.status is Status.FAILED for c in clauses):
             raise HetFailure(_story(prepared, clauses, placed))
         return Report(
@@ -251,6 +251,7 @@ class Het:
         return tuple(dict.fromkeys(device.kind for device in devices_of(self.backend)))
 
     def _check_kinds(self, devices: Iterable[str]) -> None:
+        __tracebackhide__ = True
         for device in devices:
             if kind_of(device) not in self._kinds:
                 listed = ", ".join(self._kinds) or "none"
@@ -261,68 +262,35 @@ class Het:
     def _compile(self, program: Program, binding: Binding, options: Options) -> Executable:
         __tracebackhide__ = True
         try:
-            with crashes(f"{self.backend.name}.compile()"):
-                return self.backend.compile(program, binding, options)
+            return compiled(self.backend, program, binding, options)
+        except ProtocolBreach as breach:
+            raise HetFailure(f"{program.id}: {breach}") from None
         except Rejected as rejected:
             raise HetFailure(
                 f"{program.id}: refused at {rejected.stage} for {show(binding)}:\n{rejected}"
             ) from None
 
 
-def _read(program: Source) -> TextProgram | ModuleProgram:
-    if isinstance(program, Module):
-        return ModuleProgram("program", program)
-    if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".onnx")):
-        path = Path(program)
-        return ModuleProgram(path.name, from_onnx(path), path.read_bytes())
-    if isinstance(program, bytes):
-        return ModuleProgram("model", from_onnx(program), program)
-    return TextProgram("program", program)
-
-
-def _roles(program: TextProgram | ModuleProgram) -> tuple[str, ...]:
-    __tracebackhide__ = True
-    try:
-        return tuple(v.role for v in program.module.vdevices if v.device is None)
-    except DiagnosticError as error:
-        raise HetFailure(f"{program.id}: the program is malformed:\n{error}") from None
-
-
-def _binding(roles: Sequence[str], on: Where) -> Binding:
-    """Return which device each role is; a model without roles gets ``host`` and ``accel``."""
-    if isinstance(on, str) and "=" in on:
-        return parse_binding(on)
-    if isinstance(on, Mapping):
-        return {role: canonical(str(device)) for role, device in on.items()}
-    named = on.split(",") if isinstance(on, str) else [str(device) for device in on]
-    devices = [canonical(name) for name in named]
-    names = list(roles) or ["host", "accel"][: len(devices)]
-    if len(devices) < len(names):
-        listed = ", ".join(f"@{name}" for name in names)
-        raise UsageError(f"found {len(devices)} devices for the roles {listed}; name one for each")
-    if len(devices) > len(names):
-        listed = ", ".join(f"@{name}" for name in names)
-        raise UsageError(
-            f"found {len(devices)} devices, {', '.join(devices)}, for the roles {listed} alone"
-        )
-    return dict(zip(names, devices, strict=True))
-
-
-def _names(module: Module) -> str:
-    return ", ".join(f"@{name}" for name in module.by_name)
-
-
 def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) -> Observation:
     __tracebackhide__ = True
     try:
-        with crashes(f"run() on {where}"):
-            found = executable.run(entry, args)
+        return observed(executable, entry, args)
+    except ProtocolBreach as breach:
+        raise HetFailure(f"the run on {where}: {breach}") from None
     except Rejected as rejected:
         raise HetFailure(f"the run on {where} ended in an error:\n{rejected}") from None
-    if not isinstance(found, Observation):
-        kind = type(found).__name__
-        raise HetFailure(f"the run on {where} returned a {kind}, expected an Observation")
-    return found
+
+
+def _checked(situation: Situation) -> list[Clause]:
+    """Return what all checks find; the CPU-only run has been made, so only the kit can raise."""
+    __tracebackhide__ = True
+    try:
+        return [clause for check in CHECKS for clause in check(situation)]
+    except HettestError:
+        raise
+    except Exception as error:
+        message = f"the kit itself raised {named(error)}; please report it"
+        raise HetFailure(message) from error
 
 
 def _story(prepared: Prepared, clauses: Sequence[Clause], observation: Observation) -> str:
