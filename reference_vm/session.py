@@ -65,10 +65,7 @@ class Session:
         host = devices[0]
         assert isinstance(host, CpuDevice), "the host is the first device of every executable"
         kernels = linking.link(executable.kernels, self.program.primitives, self.program.executor)
-        try:
-            constants = place_constants(executable, devices, self.program.weights, self._load_log)
-        except DeviceError as error:
-            raise located(error, None) from error
+        constants = place_constants(executable, devices, self.program.weights, self._load_log)
         image = Image(executable, devices, host, kernels, constants)
         for code in executable.functions:
             image.functions.append(PreparedFunction(code, steps.prepare(image, code)))

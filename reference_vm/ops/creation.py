@@ -75,7 +75,11 @@ def _arange(xp: Namespace, start: Array, stop: Array, step: Array) -> Array:
     if isinstance(first, int):
         count = max(0, -((first - last) // by))
     else:
-        count = max(0, math.ceil((last - first) / by))
+        length = (last - first) / by
+        if not math.isfinite(length):
+            message = f"arange from {first} to {last} by {by} has no number of elements"
+            raise DataError("attribute-value", message, "the bounds are finite, and not NaN")
+        count = max(0, math.ceil(length))
     with quiet():
         places = xp.arange(count, dtype=start.dtype if isinstance(first, float) else xp.int64)
         return (places * step.dtype.type(by) + start.dtype.type(first)).astype(start.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final
@@ -53,11 +54,13 @@ def _targets(
         _check_count("sizes", len(wanted), len(sizes))
         if not all(sizes):
             raise DataError("shape-mismatch", "an axis without elements is not resized to a size")
+        if any(size < 0 for size in wanted):
+            raise DataError("shape-mismatch", f"sizes are {list(wanted)}, but no size is negative")
         factors, outputs = resize_shape.from_sizes(policy, sizes, wanted)
     else:
         numbers = [float(s) for s in np.reshape(scales, -1)]
         _check_count("scales", len(numbers), len(sizes))
-        if not all(number > 0 for number in numbers):
+        if not all(0 < number < math.inf for number in numbers):
             raise DataError("attribute-value", f"scales are {numbers}, expected positive numbers")
         factors = [Fraction(number) for number in numbers]
         outputs = [resize_shape.scaled(n, s) for n, s in zip(sizes, factors, strict=True)]
@@ -78,7 +81,10 @@ def _cropped(axes: list[Axis], roi: Any | None) -> list[Axis]:
     """Return the axes with the region of interest, all starts before all ends."""
     if roi is None or not len(roi):
         return axes
-    bounds = [Fraction(float(v)) for v in np.reshape(roi, -1)]
+    numbers = [float(v) for v in np.reshape(roi, -1)]
+    if not all(map(math.isfinite, numbers)):
+        raise DataError("attribute-value", f"roi is {numbers}, expected finite numbers")
+    bounds = [Fraction(number) for number in numbers]
     _check_count("roi", len(bounds), 2 * len(axes))
     starts, ends = bounds[: len(axes)], bounds[len(axes) :]
     regions = zip(axes, starts, ends, strict=True)

@@ -85,7 +85,10 @@ def coordinates(axis: Axis, mode: str) -> tuple[Fraction, Fraction]:
 
 @lru_cache(maxsize=256)
 def plan(axis: Axis, method: Method) -> Plan:
-    """Return how to resize along ``axis``; its size is at least 1."""
+    """Return how to resize along ``axis``; its size is at least 1, or its output is empty."""
+    if axis.output == 0:
+        weights = None if method.mode == "nearest" else np.zeros((0, 1))
+        return Plan(np.zeros((0, 1), np.int64), weights, None)
     mode = method.coordinate_transformation_mode
     slope, offset = coordinates(axis, mode)
     unit = math.lcm(slope.denominator, offset.denominator)

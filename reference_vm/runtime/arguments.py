@@ -19,6 +19,7 @@ from reference_vm.devices.transfer import transfer
 from reference_vm.runtime.frames import Run
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.log import Template, Timing
+from reference_vm.runtime.sizes import ADDRESSES
 from reference_vm.runtime.symbols import BindError
 from reference_vm.runtime.trace import Cause
 from reference_vm.types import HOST, DeviceName, ShapeType, TensorType, TupleType, Type
@@ -82,10 +83,18 @@ def _check(parameter: Parameter, type_: Type, arg: Any, path: str) -> Any:
 def _described(arg: Any) -> str:
     if isinstance(arg, tuple | list):
         return f"a tuple of {len(arg)}"
-    return f"a {type(arg).__name__}"
+    name = type(arg).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
 
 
 def _as_array(parameter: Parameter, type_: TensorType, arg: Any) -> Any:
+    if isinstance(arg, np.ma.MaskedArray):
+        raise BindError(
+            parameter,
+            "argument-type",
+            f"found a masked array, whose mask would be lost, expected an array: {type_}; "
+            "say what to put there: array.filled(value)",
+        )
     if not isinstance(arg, np.ndarray | np.generic | bool | int | float):
         raise BindError(
             parameter, "argument-type", f"found {_described(arg)}, expected an array: {type_}"
@@ -97,10 +106,31 @@ def _as_array(parameter: Parameter, type_: TensorType, arg: Any) -> Any:
 
 
 def _check_dims(parameter: Parameter, type_: ShapeType, arg: Any) -> tuple[int, ...]:
-    dims = tuple(int(d) for d in np.asarray(arg).reshape(-1))
-    if type_.dims is not None and len(dims) != len(type_.dims):
+    given = arg.tolist() if type(arg) is np.ndarray and arg.ndim == 1 else arg
+    if not isinstance(given, tuple | list):
+        found = f"an array of {arg.ndim} axes" if isinstance(arg, np.ndarray) else _described(arg)
+        raise BindError(
+            parameter, "argument-type", f"found {found}, expected a tuple of dims: {type_}"
+        )
+    for axis, dim in enumerate(given):
+        _check_dim(parameter, axis, dim)
+    dims = tuple(map(int, given))
+    if type_.dims is None:
+        return dims
+    if len(dims) != len(type_.dims):
         raise BindError(parameter, "argument-shape", f"found {len(dims)} dims, expected {type_}")
+    if any(isinstance(d, int) and d != n for d, n in zip(type_.dims, dims, strict=True)):
+        raise BindError(parameter, "argument-shape", f"found {list(dims)}, expected {type_}")
     return dims
+
+
+def _check_dim(parameter: Parameter, axis: int, dim: Any) -> None:
+    if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
+        found = f"{dim!r}" if isinstance(dim, bool | float) else _described(dim)
+        raise BindError(parameter, "argument-type", f"dim {axis} is {found}, expected an integer")
+    if not 0 <= dim < ADDRESSES:
+        message = f"dim {axis} is {dim}, expected 0 to {ADDRESSES - 1}"
+        raise BindError(parameter, "argument-shape", message)
 
 
 def _check_tensor(parameter: Parameter, type_: TensorType, array: Any) -> None:

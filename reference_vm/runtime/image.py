@@ -17,8 +17,12 @@ from reference_vm.bytecode.executable import (
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.cpu import CpuDevice
+from reference_vm.devices.faults import DeviceError
+from reference_vm.diagnostics import DataError
+from reference_vm.runtime.faults import located_constant
 from reference_vm.runtime.frames import PreparedFunction
 from reference_vm.runtime.log import ALLOC, PathLog, Template
+from reference_vm.runtime.sizes import check_extent
 from reference_vm.runtime.trace import Cause
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.types import HOST, DeviceName
@@ -47,11 +51,23 @@ class Image:
 def place_constants(
     executable: Executable, devices: Sequence[DeviceApi], weights: WeightsFolder, log: PathLog
 ) -> tuple[Tensor, ...]:
-    """Return every constant on its device; the log gets one copy for each."""
-    return tuple(_place(slot, devices[slot.device], weights, log) for slot in executable.constants)
+    """Return every constant on its device; the log gets one copy for each.
+
+    Raises:
+        CompileError: A weights file is at fault.
+        ExecutionError: No memory is left for one.
+    """
+    placed = []
+    for slot in executable.constants:
+        try:
+            placed.append(_place(slot, devices[slot.device], weights, log))
+        except (DataError, DeviceError, MemoryError) as error:
+            raise located_constant(error, slot) from error
+    return tuple(placed)
 
 
 def _place(slot: ConstantSlot, device: DeviceApi, weights: WeightsFolder, log: PathLog) -> Tensor:
+    check_extent(slot.shape, slot.dtype.itemsize)
     array = _data(slot, weights)
     nbytes = nbytes_of(slot.dtype, slot.shape)
     tensor = Tensor(device.allocate(nbytes), 0, slot.dtype, slot.shape, nbytes)

@@ -19,6 +19,9 @@ Number: TypeAlias = Callable[[Symbols], int]
 Numbers: TypeAlias = Callable[[Symbols], tuple[int, ...]]
 Extent: TypeAlias = Callable[[Symbols], tuple[tuple[int, ...], int]]
 
+ADDRESSES: Final = 1 << 63
+"""No array spans as many bytes, though one without elements would take no memory."""
+
 _REMEMBERED: Final = 64
 """Sets of symbols that a shape is remembered for."""
 
@@ -26,7 +29,7 @@ _REMEMBERED: Final = 64
 def compile_dim(dim: Dim, slots: Mapping[str, int]) -> Number:
     """Return the function from symbols to what ``dim`` is.
 
-    It raises `ZeroDivisionError` where ``dim`` divides by an expression that is 0.
+    It raises `DataError` where ``dim`` divides by an expression that is 0.
     """
     if isinstance(dim, int):
         return lambda _: dim
@@ -42,7 +45,15 @@ def _compile_atom(atom: Atom, slots: Mapping[str, int]) -> Number:
     if isinstance(atom, Opaque):
         left, right = compile_dim(atom.left, slots), compile_dim(atom.right, slots)
         function = _FUNCTIONS[atom.function]
-        return lambda symbols: function(left(symbols), right(symbols))
+
+        def applied(symbols: Symbols) -> int:
+            try:
+                return function(left(symbols), right(symbols))
+            except ZeroDivisionError:
+                message = f"the dim {atom} divides by {atom.right}, which is 0 in this run"
+                raise DataError("division-by-zero", message) from None
+
+        return applied
     slot = slots[atom]
     return lambda symbols: symbols[slot]
 
@@ -70,11 +81,12 @@ def compile_shape(shape: Shape, slots: Mapping[str, int]) -> Numbers:
 def compile_extent(shape: Shape, itemsize: int, slots: Mapping[str, int]) -> Extent:
     """Return the function from symbols to the dims of ``shape`` and the bytes of such a tensor.
 
-    It raises `DataError` where a dim comes out negative.
+    It raises `DataError` where a dim comes out negative or no array can have such dims.
     """
-    if all(isinstance(d, int) for d in shape):
-        fixed = _extent(shape, compile_shape(shape, slots)(()), itemsize)
-        return lambda _: fixed
+    fixed = tuple(d for d in shape if isinstance(d, int))
+    if len(fixed) == len(shape) and _span(fixed, itemsize) < ADDRESSES:
+        known_extent = fixed, math.prod(fixed) * itemsize
+        return lambda _: known_extent
     numbers = compile_shape(shape, slots)
     known: dict[Symbols, tuple[tuple[int, ...], int]] = {}
 
@@ -93,7 +105,18 @@ def _extent(shape: Shape, dims: tuple[int, ...], itemsize: int) -> tuple[tuple[i
     if any(d < 0 for d in dims):
         promised = ", ".join(map(str, shape))
         raise DataError("negative-dim", f"the shape [{promised}] is {list(dims)} in this run")
+    check_extent(dims, itemsize)
     return dims, math.prod(dims) * itemsize
+
+
+def check_extent(dims: tuple[int, ...], itemsize: int) -> None:
+    """Raise `DataError` if no array has such dims: those that are not 0 span the address space."""
+    if _span(dims, itemsize) >= ADDRESSES:
+        raise DataError("out-of-memory", f"no array is as large as {list(dims)}")
+
+
+def _span(dims: tuple[int, ...], itemsize: int) -> int:
+    return math.prod(d for d in dims if d) * itemsize
 
 
 _FUNCTIONS: Final[Mapping[str, Callable[[int, int], int]]] = {

@@ -90,7 +90,10 @@ def _check_expressions(
     for axis, (dim, size) in enumerate(zip(shape, dims, strict=True)):
         if isinstance(dim, int | Unknown) or lone_symbol(dim) is not None:
             continue
-        expected = compile_dim(dim, slots)(symbols)
+        try:
+            expected = compile_dim(dim, slots)(symbols)
+        except DataError as error:
+            raise BindError(parameter, error.code, f"dim {axis}: {error.message}") from error
         if expected != size:
             raise BindError(
                 parameter,

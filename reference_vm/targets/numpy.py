@@ -65,16 +65,16 @@ class LibraryKernel:
         else:
             result = self.compute(xp, *operands, **self.attrs)
         if not self.several:
-            return (_deliver(self.name, xp, result, outputs[0]),)
+            return (_deliver(self.name, xp, result, outputs[0], inputs),)
         return tuple(
-            _deliver(self.name, xp, r, out) for r, out in zip(result, outputs, strict=True)
+            _deliver(self.name, xp, r, out, inputs) for r, out in zip(result, outputs, strict=True)
         )
 
 
-def _deliver(name: str, xp: Any, result: Any, out: Any | None) -> Any:
-    """Return ``result``, in ``out`` if that is given."""
+def _deliver(name: str, xp: Any, result: Any, out: Any | None, inputs: Sequence[Any]) -> Any:
+    """Return ``result``: in ``out`` if that is given, else in memory that no input has."""
     if out is None:
-        return result if isinstance(result, tuple) else xp.asarray(result)
+        return result if isinstance(result, tuple) else _fresh(xp, xp.asarray(result), inputs)
     if result.dtype != out.dtype or result.shape != out.shape:
         raise KernelFault(
             f"{name} computed {result.dtype}{list(result.shape)}, "
@@ -83,6 +83,13 @@ def _deliver(name: str, xp: Any, result: Any, out: Any | None) -> Any:
     if result is not out:
         out[...] = result
     return out
+
+
+def _fresh(xp: Any, result: Any, inputs: Sequence[Any]) -> Any:
+    for given in inputs:
+        if type(given) is type(result) and xp.may_share_memory(result, given):
+            return result.copy()
+    return result
 
 
 _Slots: TypeAlias = dict[Var, int]
@@ -109,7 +116,7 @@ class SequenceKernel:
         for step in self.steps:
             slots.append(step(xp, slots))
         return tuple(
-            _deliver(self.name, xp, slots[r], out)
+            _deliver(self.name, xp, slots[r], out, inputs)
             for r, out in zip(self.results, outputs, strict=True)
         )
 

@@ -25,6 +25,7 @@ NAMES = (
     "cuda.runtime.driverGetVersion",
     "cuda.runtime.getDeviceCount",
     "cuda.runtime.memGetInfo",
+    "may_share_memory",
     "ndarray",
 )
 METHODS = (

@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -27,8 +28,16 @@ _LOG: Final = logging.getLogger(__name__)
 def default_folder() -> Path | None:
     """Return where object code is kept for this user, or ``None`` if nowhere.
 
-    Reads the environment when called: `VARIABLE`, else the platform's place for caches.
+    Reads the environment when called: `VARIABLE`, else the platform's place for caches. A user
+    without a home keeps nothing.
     """
+    try:
+        return _chosen_folder()
+    except RuntimeError:  # there is no home
+        return None
+
+
+def _chosen_folder() -> Path | None:
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return None if chosen in ("", "off") else Path(chosen).expanduser()
@@ -58,7 +67,7 @@ class ObjectCache:
             return None
         path = self._path(key)
         try:
-            found = path.read_bytes()
+            found = _content(path)
         except OSError:
             return None
         header, newline, code = found.partition(b"\n")
@@ -96,6 +105,18 @@ class ObjectCache:
     def _note(self, text: str) -> None:
         self.notes.append(text)
         _LOG.warning(text)
+
+
+def _content(path: Path) -> bytes:
+    """Return what a regular file holds; of anything else nothing, without waiting for a writer."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return b""
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
 
 
 def _matches(header: bytes, key: str, code: bytes) -> bool:

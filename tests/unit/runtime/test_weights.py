@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,87 @@ def test_a_damaged_or_missing_weight_is_located(
     assert found.code == "invalid-weights"
     assert found.span is not None
     assert found.span.line == 3
+
+
+def entry(**changed: object) -> dict[str, object]:
+    return {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]} | changed
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        (entry(data_offsets=[0, 800]), "is at 0 to 800, expected 8 bytes"),
+        (entry(data_offsets=[4, 12]), "the file is truncated"),
+        (entry(data_offsets=[2**62, 2**62 + 8]), "the file is truncated"),
+        (entry(data_offsets=[-8, 0]), "does not say dtype, shape and data_offsets"),
+        (entry(data_offsets=[8, 0]), r"data_offsets \[8, 0\], expected a start and an end"),
+        (entry(data_offsets=[0, 4, 8]), r"data_offsets \[0, 4, 8\], expected"),
+        (entry(data_offsets=[False, 8]), "does not say dtype, shape and data_offsets"),
+        (entry(data_offsets=None), "does not say dtype, shape and data_offsets"),
+        (entry(dtype=["F32"]), "does not say dtype, shape and data_offsets"),
+        (entry(shape=2), "does not say dtype, shape and data_offsets"),
+        (entry(shape=["2"]), "does not say dtype, shape and data_offsets"),
+        ([1], "does not say dtype, shape and data_offsets"),
+    ],
+)
+def test_a_header_that_contradicts_the_file_is_refused(
+    tmp_path: Path, header: object, text: str
+) -> None:
+    written(tmp_path / "w.safetensors", json.dumps({"bias": header}).encode())
+    refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        (b"[" * 50_000, "the header is not JSON"),
+        (b'{"a":' * 50_000, "the header is not JSON"),
+        (b'{"bias":', "the header is not JSON"),
+        (b"\xff\xfe", "the header is not JSON"),
+        (b"9" * 5_000, "the header is not JSON"),
+        (b'["bias"]', "is not an object of tensors"),
+        (b'"bias"', "is not an object of tensors"),
+        (b"", "the header is not JSON"),
+    ],
+    ids=["lists", "objects", "cut", "bytes", "number", "list", "string", "nothing"],
+)
+def test_a_header_that_is_no_object_is_refused(tmp_path: Path, header: bytes, text: str) -> None:
+    written(tmp_path / "w.safetensors", header)
+    refused(tmp_path, text)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "loop"])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "w.safetensors"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.symlink_to(path)
+    refused(tmp_path, "the path ")
+
+
+def test_any_byte_but_zero_is_true(tmp_path: Path) -> None:
+    header = {"bias": {"dtype": "BOOL", "shape": [2], "data_offsets": [0, 2]}}
+    written(tmp_path / "w.safetensors", json.dumps(header).encode(), b"\0\2")
+    program = PROGRAM.replace("f32", "bool").replace("add", "logical_or")
+    module = rv.parse(program.format(file="w.safetensors", key="bias"))
+    found = rv.Session(rv.compile(module, weights=tmp_path)).run("main", np.zeros(2, np.bool_))
+    assert found.view(np.uint8).tolist() == [0, 1]
+
+
+def written(path: Path, header: bytes, data: bytes = bytes(8)) -> None:
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+
+
+def refused(folder: Path, text: str) -> None:
+    with pytest.raises(rv.CompileError, match=text) as caught:
+        loaded(folder)
+    (found,) = caught.value.diagnostics
+    assert found.code == "invalid-weights"
+    assert found.span is not None
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,25 @@ def test_damaged_entry_is_noted_and_not_used(
         assert cache.get(KEY) is None
     assert cache.notes == [f"the cached kernel {KEY}.o is damaged and was compiled again"]
     assert caplog.messages == cache.notes
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "loop"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    cache = ObjectCache(tmp_path)
+    path = tmp_path / KEY[:2] / f"{KEY}.o"
+    path.parent.mkdir()
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.symlink_to(path)
+
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"code")
+
+    assert cache.get(KEY) == (None if kind == "folder" else b"code")
 
 
 def test_second_target_compiles_nothing(tmp_path: Path) -> None:
@@ -120,3 +140,5 @@ def test_folder_is_chosen_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     monkeypatch.setattr("sys.platform", "linux")
     assert default_folder() == Path("/caches/reference-vm")
+    monkeypatch.setenv(VARIABLE, "~nobody-at-all/kernels")
+    assert default_folder() is None
