@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -15,11 +16,14 @@ from tests.mutants.mutant import Mutant, Replacement, kill
 
 Compute = Callable[..., Any]
 
+_number: Final = count()
+
 
 def computing(changed: Mapping[str, Compute]) -> Replacement:
     """Return a linker whose kernels compute some operators differently."""
     ops = {**OPS, **{name: replace(OPS[name], compute=c) for name, c in changed.items()}}
-    target = NumpyTarget(ops=ops)
+    # Kernels are kept by their target's name: these are nobody else's.
+    target = NumpyTarget(name=f"numpy, changed {next(_number)}", ops=ops)
     return Replacement(linking, "target_for", lambda kind, executor=None: target)
 
 
