@@ -6,7 +6,7 @@ agree, which only a run can tell; ``f32[4]`` and ``f32[5]`` never do. Devices do
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
@@ -48,8 +48,13 @@ def agreement(found: Type, asked: Type) -> Agreement:
         case (TupleType(items=left), TupleType(items=right)) if len(left) == len(right):
             pairs = zip(left, right, strict=True)
             return min((agreement(f, a) for f, a in pairs), default=Agreement.ALWAYS)
-        case (AdtType(), AdtType()) | (FunctionType(), FunctionType()):
-            return Agreement.ALWAYS if _unplaced(found) == _unplaced(asked) else Agreement.NEVER
+        case (AdtType(name=left, args=given), AdtType(name=right, args=wanted)) if left == right:
+            pairs = zip(given, wanted, strict=True)
+            return min((agreement(f, a) for f, a in pairs), default=Agreement.ALWAYS)
+        case (FunctionType(), FunctionType()) if len(found.params) == len(asked.params):
+            pairs = zip(asked.params, found.params, strict=True)  # a call gives what is asked for
+            result = agreement(found.result, asked.result)
+            return min((result, *(agreement(a, f) for a, f in pairs)))
         case _:
             return Agreement.NEVER
 
@@ -92,11 +97,19 @@ def join(left: Type, right: Type) -> Type | None:
         case ShapeType(), ShapeType():
             return ShapeType(_join_shapes(left.dims, right.dims))
         case (TupleType(items=first), TupleType(items=second)) if len(first) == len(second):
-            joined = [join(a, b) for a, b in zip(first, second, strict=True)]
-            known = tuple(t for t in joined if t is not None)
-            return TupleType(known) if len(known) == len(joined) else None
+            items = _joined(first, second)
+            return None if items is None else TupleType(items)
+        case (AdtType(name=name, args=first), AdtType(name=other, args=second)) if name == other:
+            args = _joined(first, second)
+            return None if args is None else AdtType(name, args)
         case _:
             return left if _unplaced(left) == _unplaced(right) else None
+
+
+def _joined(left: Sequence[Type], right: Sequence[Type]) -> tuple[Type, ...] | None:
+    joined = [join(a, b) for a, b in zip(left, right, strict=True)]
+    known = tuple(t for t in joined if t is not None)
+    return known if len(known) == len(joined) else None
 
 
 def _join_shapes(left: Shape | None, right: Shape | None) -> Shape | None:
@@ -118,6 +131,11 @@ def forget_symbols(type_: Type, known: Collection[str]) -> Type:
             return ShapeType(dims(shape))
         case TupleType(items=items):
             return TupleType(tuple(forget_symbols(t, known) for t in items))
+        case AdtType(name=name, args=args):
+            return AdtType(name, tuple(forget_symbols(t, known) for t in args))
+        case FunctionType(params=params, result=result):
+            inner = tuple(forget_symbols(t, known) for t in params)
+            return FunctionType(inner, forget_symbols(result, known))
         case _:
             return type_
 
@@ -128,8 +146,12 @@ def placed_as(type_: Type, placed: Type | None) -> Type:
         case TensorType(), TensorType():
             return type_.on(placed.vdevice)
         case TupleType(items=items), TupleType(items=places) if len(items) == len(places):
-            pairs = zip(items, places, strict=True)
-            return TupleType(tuple(placed_as(t, p) for t, p in pairs))
+            return TupleType(tuple(map(placed_as, items, places)))
+        case AdtType(name=name, args=args), AdtType(args=places) if len(args) == len(places):
+            return AdtType(name, tuple(map(placed_as, args, places)))
+        case FunctionType(), FunctionType() if len(type_.params) == len(placed.params):
+            params = tuple(map(placed_as, type_.params, placed.params))
+            return FunctionType(params, placed_as(type_.result, placed.result))
         case _:
             return type_
 
@@ -144,6 +166,13 @@ def bind_symbols(param: Type, argument: Type, values: dict[str, Dim]) -> None:
         case TupleType(items=left), TupleType(items=right) if len(left) == len(right):
             for inner, given in zip(left, right, strict=True):
                 bind_symbols(inner, given, values)
+        case AdtType(args=left), AdtType(args=right) if len(left) == len(right):
+            for inner, given in zip(left, right, strict=True):
+                bind_symbols(inner, given, values)
+        case FunctionType(), FunctionType() if len(param.params) == len(argument.params):
+            for inner, given in zip(param.params, argument.params, strict=True):
+                bind_symbols(inner, given, values)
+            bind_symbols(param.result, argument.result, values)
         case _:
             return
 
@@ -185,10 +214,10 @@ def _dims_in(type_: Type) -> Iterator[Dim]:
         match stack.pop():
             case TensorType(shape=shape) | ShapeType(dims=shape):
                 yield from shape or ()
-            case TupleType(items=items):
+            case TupleType(items=items) | AdtType(args=items):
                 stack.extend(items)
-            case _:
-                pass
+            case FunctionType(params=params, result=result):
+                stack.extend((*params, result))
 
 
 __all__ = [

@@ -519,10 +519,12 @@ class FunctionValues:
         index = len(self.operations)
         leaves = [pair for p in callee.params for pair in _leaves(p.type)]
         for place, (argument, (leaf, direct)) in enumerate(zip(arguments, leaves, strict=True)):
+            decided = leaf.vdevice or self._decided(callee.name, None, place)
             if direct:
-                self._read(argument, Use.ARGUMENT, binding, operation=index, place=place)
+                more = {"operation": index, "place": place, "device": decided}
+                self._read(argument, Use.ARGUMENT, binding, **more)
             else:
-                self._pin_cell(argument, leaf.vdevice or self._decided(callee.name, None, place))
+                self._pin_cell(argument, decided)
                 if callee is self.function:
                     self.cells.unite(argument, self._parameter_leaf(place))
         results = self._made(Operation(index, binding, Kind.CALL, ()))

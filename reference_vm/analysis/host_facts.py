@@ -12,15 +12,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.values import Kind, Operation, Origin, Use
+from reference_vm.analysis.values import Kind, Operation, Origin, Read, Use
+from reference_vm.types import VirtualDevice
 
 
-def host_operations(graph: FunctionValues, free: Collection[int]) -> frozenset[int]:
-    """Return the operations that run on the host: those ``on_host``, and of ``free`` the others."""
+def host_operations(
+    graph: FunctionValues, free: Collection[int], host: VirtualDevice | None = None
+) -> frozenset[int]:
+    """Return the operations that run on the host: those ``on_host``, and of ``free`` the others.
+
+    An argument of a function whose parameter lives on ``host`` is read by the host.
+    """
     integral = [i for i in free if _is_integral(graph, graph.operations[i])]
     if not integral:
         return frozenset(o.index for o in graph.operations if o.on_host)
-    return frozenset(_HostFacts(graph, integral).found)
+    return frozenset(_HostFacts(graph, integral, host).found)
 
 
 def _is_integral(graph: FunctionValues, operation: Operation) -> bool:
@@ -32,8 +38,11 @@ def _is_integral(graph: FunctionValues, operation: Operation) -> bool:
 class _HostFacts:
     """Counts, for each operation, what still speaks against its running on the host."""
 
-    def __init__(self, graph: FunctionValues, integral: Collection[int]) -> None:
+    def __init__(
+        self, graph: FunctionValues, integral: Collection[int], host: VirtualDevice | None
+    ) -> None:
         self.graph = graph
+        self.host = host
         self.found: set[int] = set()
         self.candidates = frozenset(integral)
         self.facts = {i: graph.operations[i].host_facts for i in integral}
@@ -67,7 +76,12 @@ class _HostFacts:
         for read in self.graph.other_reads:
             maker = values[read.value].operation
             if maker is not None and maker in self.candidates:
-                (self.hosted if read.use is Use.HOST else self.foreign)[maker] += 1
+                (self.hosted if self._is_hosts(read) else self.foreign)[maker] += 1
+
+    def _is_hosts(self, read: Read) -> bool:
+        if read.use is Use.HOST:
+            return True
+        return read.use is Use.ARGUMENT and self.host is not None and read.device == self.host
 
     def _spread(self) -> None:
         pending = [o.index for o in self.graph.operations if o.on_host]

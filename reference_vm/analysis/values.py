@@ -85,7 +85,7 @@ class Read:
     """The operation that reads; ``None`` for a condition, a view's operand, a move, a result."""
 
     device: VirtualDevice | None = None
-    """Where to, for a ``RESULT`` or ``MOVE``."""
+    """Where to, for a ``RESULT`` or ``MOVE``, and for an ``ARGUMENT`` whose parameter is placed."""
 
     means: Means | None = None
     """Of a ``MOVE``: how the program asks for it."""
@@ -96,7 +96,9 @@ class Read:
     @property
     def pulls(self) -> bool:
         """Whether what makes the value had better run on ``device``."""
-        return self.use is Use.RESULT or self.means in (Means.HINT, Means.PIN)
+        if self.use in (Use.RESULT, Use.ARGUMENT):
+            return True
+        return self.means in (Means.HINT, Means.PIN)
 
 
 @final

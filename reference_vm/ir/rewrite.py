@@ -231,19 +231,20 @@ def _clone(
 
 def _with_introduced(expr: Expr, renamed: Mapping[Var, Var]) -> Expr:
     if isinstance(expr, Match):
-        arms = tuple(Arm(_renamed_pattern(a.pattern, renamed), a.body) for a in expr.arms)
+        arms = tuple(Arm(renamed_pattern(a.pattern, renamed), a.body) for a in expr.arms)
         return replace(expr, arms=arms)
     if isinstance(expr, Closure):
         return replace(expr, params=tuple(renamed[p] for p in expr.params))
     return expr
 
 
-def _renamed_pattern(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
+def renamed_pattern(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
+    """Return ``pattern`` binding ``renamed[v]`` for each ``v`` that is a key."""
     match pattern:
         case BindPattern(var=var):
             return BindPattern(renamed.get(var, var))
         case ConstructorPattern(items=items) | TuplePattern(items=items):
-            return replace(pattern, items=tuple(_renamed_pattern(p, renamed) for p in items))
+            return replace(pattern, items=tuple(renamed_pattern(p, renamed) for p in items))
         case _:
             return pattern
 
@@ -271,6 +272,7 @@ __all__ = [
     "map_statement",
     "pattern_vars",
     "rebuild",
+    "renamed_pattern",
     "results",
     "retype",
     "substitute",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import final
 
 from reference_vm.analysis import contents as content_of
 from reference_vm.analysis.compatibility import Agreement, agreement, bind_symbols, symbols_in
+from reference_vm.analysis.data_types import DataTypes
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
     Call,
     Constant,
+    Construct,
     Expr,
+    FunctionValue,
     GlobalRef,
     Invoke,
     MakeTuple,
@@ -26,6 +29,8 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ops.definition import Content, OpDef
 from reference_vm.ops.typing import infer_call, operator
+from reference_vm.passes.construct_types import Signatures, constructed, function_type
+from reference_vm.source import Span
 from reference_vm.types import (
     UNKNOWN,
     Dim,
@@ -38,8 +43,6 @@ from reference_vm.types import (
     substitute_dims,
 )
 
-Signatures: TypeAlias = Mapping[str, FunctionType]
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,10 @@ class Typed:
     type: Type
     content: Content | None = None
 
+    def unplaced(self) -> Typed:
+        """Return the same without devices."""
+        return replace(self, type=map_tensors(self.type, _unplaced))
+
 
 def type_of(
     binding: Binding,
@@ -57,6 +64,7 @@ def type_of(
     contents: Mapping[Var, Content],
     ops: Mapping[str, OpDef],
     signatures: Signatures,
+    types: DataTypes,
 ) -> Typed:
     """Return the expression of ``binding`` over the typed variables, and its type.
 
@@ -72,9 +80,7 @@ def type_of(
             return _call(call, variables, contents, ops, signatures)
         case Invoke() as invoke:
             typed = _invoke(invoke, variables, signatures)
-            if binding.request is None:
-                return typed
-            return replace(typed, type=map_tensors(typed.type, _unplaced))
+            return typed if binding.request is None else typed.unplaced()
         case Alias(var=var) as alias:
             new = variables[var]
             return Typed(replace(alias, var=new), _known(new), contents.get(new))
@@ -83,15 +89,16 @@ def type_of(
             return Typed(replace(made, items=fields), TupleType(tuple(map(_known, fields))))
         case Project() as project:
             return _project(project, variables[project.tuple])
-        case Constant() as constant:
-            type_ = TensorType(constant.dtype, constant.shape)
-            return Typed(constant, type_, content_of.of_constant(constant))
-        case Weight() as weight:
-            return Typed(weight, TensorType(weight.dtype, weight.shape))
+        case Constant() | Weight() as constant:
+            known = content_of.of_constant(constant) if isinstance(constant, Constant) else None
+            return Typed(constant, TensorType(constant.dtype, constant.shape), known)
         case ShapeLiteral(dims=dims) as literal:
             return Typed(literal, ShapeType(dims), dims)
+        case Construct() as construct:
+            return _construct(binding, construct, variables, types)
         case other:
-            raise CompileError(catalog.not_yet_lowered(_construct(other), other.span))
+            assert isinstance(other, FunctionValue), "infer-types types what holds blocks"
+            return Typed(other, function_type(other, binding.var.type, signatures))
 
 
 def _known(var: Var) -> Type:
@@ -99,15 +106,13 @@ def _known(var: Var) -> Type:
     return var.type
 
 
-def _construct(expr: Expr) -> str:
-    """Return what the language calls the construct that ``expr`` is."""
-    words = {
-        "Construct": "a constructor of a data type",
-        "FunctionValue": "a function as a value",
-        "Match": "match",
-        "Closure": "a closure",
-    }
-    return words[type(expr).__name__]
+def _construct(
+    binding: Binding, construct: Construct, variables: Mapping[Var, Var], types: DataTypes
+) -> Typed:
+    args = tuple(variables[v] for v in construct.args)
+    given = [map_tensors(_known(v), _unplaced) for v in args]
+    type_ = constructed(binding.var, construct, given, types)
+    return Typed(replace(construct, args=args), type_)
 
 
 def _call(
@@ -119,7 +124,7 @@ def _call(
 ) -> Typed:
     op = operator(ops, call.op, call.span)
     args: list[Operand] = [variables[a] if isinstance(a, Var) else a for a in call.args]
-    types = [_operand_type(a, signatures) for a in args]
+    types = [signatures.get(a.name) if isinstance(a, GlobalRef) else _operand_type(a) for a in args]
     known = [contents.get(a) if isinstance(a, Var) else None for a in args]
     typed = infer_call(op, types, call.attrs, known, call.span)
     unplaced = map_tensors(typed.type, _unplaced)
@@ -130,10 +135,8 @@ def _unplaced(type_: TensorType) -> TensorType:
     return type_ if type_.vdevice is None else type_.on(None)
 
 
-def _operand_type(operand: Operand, signatures: Signatures) -> Type | None:
-    if isinstance(operand, Var):
-        return _known(operand)
-    return None if operand is None else signatures.get(operand.name)
+def _operand_type(operand: Operand) -> Type | None:
+    return _known(operand) if isinstance(operand, Var) else None
 
 
 def _match_cast(
@@ -167,23 +170,38 @@ def _project(project: Project, var: Var) -> Typed:
 
 
 def _invoke(invoke: Invoke, variables: Mapping[Var, Var], signatures: Signatures) -> Typed:
+    args = tuple(variables[a] if isinstance(a, Var) else a for a in invoke.args)
     if isinstance(invoke.callee, Var):
-        raise CompileError(catalog.not_yet_lowered("a call of a closure", invoke.span))
+        called = variables[invoke.callee]
+        callee = _known(called)
+        if not isinstance(callee, FunctionType):
+            problem = catalog.type_mismatch(
+                f"%{called.name}", str(callee), "a function", invoke.span
+            )
+            raise CompileError(problem)
+        type_ = _result_type(f"%{called.name}", callee, args, signatures, invoke.span)
+        return Typed(replace(invoke, callee=called, args=args), type_)
     name = invoke.callee.name
     if name not in signatures:
         raise CompileError(catalog.unknown_function(name, tuple(signatures), invoke.span))
-    args = tuple(variables[a] if isinstance(a, Var) else a for a in invoke.args)
-    type_ = _result_type(invoke, args, signatures)
+    type_ = _result_type(f"@{name}", signatures[name], args, signatures, invoke.span)
     return Typed(replace(invoke, args=args), type_)
 
 
-def _result_type(invoke: Invoke, args: tuple[Operand, ...], signatures: Signatures) -> Type:
-    assert isinstance(invoke.callee, GlobalRef)
-    name, callee = invoke.callee.name, signatures[invoke.callee.name]
+def _result_type(
+    name: str,
+    callee: FunctionType,
+    args: Sequence[Operand],
+    signatures: Signatures,
+    span: Span | None,
+) -> Type:
     if len(args) != len(callee.params):
-        count = catalog.wrong_argument_count(name, len(args), len(callee.params), invoke.span)
+        count = catalog.wrong_argument_count(name[1:], len(args), len(callee.params), span)
         raise CompileError(count)
-    given = [_operand_type(a, signatures) for a in args]
+    given = [
+        function_type(a, asked, signatures) if isinstance(a, GlobalRef) else _operand_type(a)
+        for a, asked in zip(args, callee.params, strict=True)
+    ]
     values: dict[str, Dim] = {}
     for param, found in zip(callee.params, given, strict=True):
         if found is not None:
@@ -191,8 +209,8 @@ def _result_type(invoke: Invoke, args: tuple[Operand, ...], signatures: Signatur
     for index, (param, found) in enumerate(zip(callee.params, given, strict=True)):
         asked = substitute_dims(param, values)
         if found is None or agreement(found, asked) is Agreement.NEVER:
-            what = f"argument {index} of @{name}"
-            raise CompileError(catalog.type_mismatch(what, str(found), str(asked), invoke.span))
+            what = f"argument {index} of {name}"
+            raise CompileError(catalog.type_mismatch(what, str(found), str(asked), span))
     unknown = symbols_in(callee.result) - values.keys()
     return substitute_dims(callee.result, values | dict.fromkeys(unknown, UNKNOWN))
 

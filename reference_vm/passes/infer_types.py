@@ -35,14 +35,30 @@ from reference_vm.analysis.compatibility import (
     join,
     placed_as,
 )
+from reference_vm.analysis.data_types import DataTypes
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Binding, Block, Call, Function, If, Module, Var, operands
+from reference_vm.ir.nodes import (
+    Arm,
+    Binding,
+    Block,
+    Call,
+    Closure,
+    Function,
+    FunctionValue,
+    If,
+    Match,
+    Module,
+    Var,
+    blocks,
+    operands,
+)
 from reference_vm.ops.definition import Content, OpDef
+from reference_vm.passes.construct_types import pattern_types
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.expression_types import Typed, type_of
 from reference_vm.source import Span
-from reference_vm.types import FunctionType, TensorType, Type
+from reference_vm.types import FunctionType, TensorType, Type, map_tensors
 
 
 @final
@@ -62,8 +78,9 @@ class InferTypes:
         """
         problems: list[Diagnostic] = []
         signatures = {f.name: signature(f) for f in module.functions}
+        types = DataTypes(module)
         functions = [
-            _FunctionTyper(function, ctx.ops, signatures, problems).run()
+            _FunctionTyper(function, ctx.ops, signatures, types, problems).run()
             for function in module.functions
         ]
         if problems:
@@ -86,11 +103,13 @@ class _FunctionTyper:
         function: Function,
         ops: Mapping[str, OpDef],
         signatures: Mapping[str, FunctionType],
+        types: DataTypes,
         problems: list[Diagnostic],
     ) -> None:
         self.function = function
         self.ops = ops
         self.signatures = signatures
+        self.types = types
         self.problems = problems
         self.renamed: dict[Var, Var] = {}
         self.contents: dict[Var, Content] = {}
@@ -153,9 +172,18 @@ class _FunctionTyper:
                 return None
             if isinstance(value, If):
                 return self._if(value)
+            if isinstance(value, Match):
+                return self._match(value)
+            if isinstance(value, Closure):
+                return self._closure(binding, value)
             if isinstance(value, Call) and value.op == "match_cast" and binding.var.type:
                 self.symbols |= bound_symbols(binding.var.type)
-            return type_of(binding, self.renamed, self.contents, self.ops, self.signatures)
+            typed = type_of(
+                binding, self.renamed, self.contents, self.ops, self.signatures, self.types
+            )
+            if isinstance(value, FunctionValue):
+                return replace(typed, type=forget_symbols(typed.type, self.symbols))
+            return typed
         except CompileError as error:
             self._report(*error.diagnostics)
             return None
@@ -175,19 +203,58 @@ class _FunctionTyper:
             return None
         return self._joined(replace(value, condition=condition, then=then, orelse=orelse))
 
-    def _joined(self, value: If) -> Typed | None:
-        left, right = value.then.result, value.orelse.result
-        assert left.type is not None
-        assert right.type is not None
-        joined = join(left.type, right.type)
-        if joined is None:
-            what = "the arms of if yield different types"
-            problem = catalog.type_mismatch(what, str(right.type), str(left.type), value.span)
-            self._report(problem)
+    def _match(self, value: Match) -> Typed | None:
+        scrutinee = self.renamed[value.scrutinee]
+        assert scrutinee.type is not None
+        known = set(self.symbols)
+        arms = []
+        for arm in value.arms:
+            self.symbols = set(known)
+            for var, type_ in pattern_types(arm.pattern, scrutinee.type, self.types, value.span):
+                self.renamed[var] = self._typed(var, type_)
+            body = self._block(arm.body)
+            if body is not None:
+                arms.append(Arm(rewrite.renamed_pattern(arm.pattern, self.renamed), body))
+        self.symbols = known
+        if len(arms) < len(value.arms):
             return None
-        content = self.contents.get(left)
-        same = content is not None and content == self.contents.get(right)
-        return Typed(value, forget_symbols(joined, self.symbols), content if same else None)
+        return self._joined(replace(value, scrutinee=scrutinee, arms=tuple(arms)))
+
+    def _closure(self, binding: Binding, value: Closure) -> Typed | None:
+        known = set(self.symbols)
+        for param in value.params:
+            assert param.type is not None
+            self.symbols |= bound_symbols(param.type)
+            self.renamed[param] = self._typed(param, param.type)
+        body = self._block(value.body)
+        self.symbols = known
+        if body is None:
+            return None
+        span = value.span
+        self._check(f"the result of %{binding.var.name}", body.result, value.result, span)
+        params = tuple(self.renamed[p] for p in value.params)
+        types = tuple(p.type for p in params if p.type is not None)
+        typed = replace(value, params=params, body=body)
+        type_ = forget_symbols(FunctionType(types, value.result), self.symbols)
+        return Typed(typed, type_)
+
+    def _joined(self, value: If | Match) -> Typed | None:
+        """Return ``value`` with what all of its arms promise."""
+        first, *others = (block.result for block in blocks(value))
+        joined, content = first.type, self.contents.get(first)
+        assert joined is not None
+        for other in others:
+            assert other.type is not None
+            both = join(joined, other.type)
+            if both is None:
+                what = f"the arms of {type(value).__name__.lower()} yield different types"
+                problem = catalog.type_mismatch(what, str(other.type), str(joined), value.span)
+                self._report(problem)
+                return None
+            joined = both
+            content = content if content == self.contents.get(other) else None
+        joined = map_tensors(joined, lambda leaf: leaf.on(None))
+        return Typed(value, forget_symbols(joined, self.symbols), content)
 
     def _check(self, what: str, var: Var, asked: Type, span: Span | None) -> None:
         """Report that ``var`` is not always of the type asked for."""

@@ -142,7 +142,7 @@ class _Rules:
             for i, device in enumerate(self.on)
             if device is None and self.graph.operations[i].kind is not Kind.CALL
         ]
-        facts = host_operations(self.graph, free)
+        facts = host_operations(self.graph, free, self.places.host)
         for index in facts:
             self.on[index] = self.places.host
         found = self._groups(facts)
@@ -420,7 +420,7 @@ class _Rules:
             return self._home(self.graph.values[place])
         if use is Use.ARGUMENT and operation is not None:
             callee = self.called.get(operation)
-            return None if callee is None else callee.param(place)
+            return device if callee is None else callee.param(place)
         return device
 
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from reference_vm.analysis.data_types import DataTypes
 from reference_vm.analysis.values import MOVES, Means, operand_reads
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
+    Block,
     Call,
+    Closure,
+    Construct,
     Dataflow,
     Function,
     GlobalRef,
     If,
     Invoke,
+    Match,
     Module,
+    Operand,
+    Var,
+    blocks,
 )
 from reference_vm.ops.definition import Trait
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.types import HOST, Type, VirtualDevice, leaves
+from reference_vm.types import HOST, AdtType, FunctionType, Type, VirtualDevice, tensors
 
 
 def violation(property_: Property, module: Module, ctx: PassContext) -> str | None:
@@ -62,7 +70,7 @@ def _unplaced(module: Module, ctx: PassContext) -> Iterator[str]:
 
 
 def _is_placed(type_: Type | None) -> bool:
-    return type_ is not None and all(leaf.vdevice is not None for leaf in leaves(type_))
+    return type_ is not None and all(leaf.vdevice is not None for leaf in tensors(type_))
 
 
 def _remote(module: Module, ctx: PassContext) -> Iterator[str]:
@@ -70,13 +78,15 @@ def _remote(module: Module, ctx: PassContext) -> Iterator[str]:
     host = roles.host(module)
     for function in module.functions:
         for binding in rewrite.walk(function.body):
-            yield from _remote_reads(binding, ctx, host)
+            yield from _remote_reads(binding, module, ctx, host)
         returned = _devices(function.result)
         if returned != _devices(function.body.result.type):
             yield f"@{function.name} returns %{function.body.result.name} from another device"
 
 
-def _remote_reads(binding: Binding, ctx: PassContext, host: VirtualDevice) -> Iterator[str]:
+def _remote_reads(
+    binding: Binding, module: Module, ctx: PassContext, host: VirtualDevice
+) -> Iterator[str]:
     value, here = binding.value, _devices(binding.var.type)
     text = f"%{binding.var.name} reads %{{}} from another device"
     match value:
@@ -90,15 +100,51 @@ def _remote_reads(binding: Binding, ctx: PassContext, host: VirtualDevice) -> It
         case If(condition=condition, then=then, orelse=orelse):
             if _devices(condition.type) != (host,):
                 yield text.format(condition.name)
-            for arm in (then, orelse):
-                if _devices(arm.result.type) != here:
-                    yield text.format(arm.result.name)
+            yield from _remote_results((then, orelse), here, text)
+        case Match():
+            yield from _remote_results(blocks(value), here, text)
+        case Closure(result=result, body=body):
+            yield from _remote_results((body,), _devices(result), text)
+        case Invoke(args=args):
+            params, result = _signature(value, module)
+            yield from _remote_arguments(args, params, text)
+            if _devices(result) != here:
+                yield f"%{binding.var.name} is returned on another device"
+        case Construct(args=args):
+            assert isinstance(binding.var.type, AdtType)
+            fields = DataTypes(module).field_types(value.constructor, binding.var.type.args)
+            yield from _remote_arguments(args, fields, text)
         case _:
             return
 
 
+def _remote_results(
+    inner: Sequence[Block], asked: tuple[VirtualDevice | None, ...], text: str
+) -> Iterator[str]:
+    for block in inner:
+        if _devices(block.result.type) != asked:
+            yield text.format(block.result.name)
+
+
+def _remote_arguments(
+    args: Sequence[Operand], params: Sequence[Type | None], text: str
+) -> Iterator[str]:
+    for arg, type_ in zip(args, params, strict=True):
+        if isinstance(arg, Var) and _devices(arg.type) != _devices(type_):
+            yield text.format(arg.name)
+
+
+def _signature(invoke: Invoke, module: Module) -> tuple[Sequence[Type | None], Type]:
+    """Return the types of the parameters and of the result of what is called."""
+    if isinstance(invoke.callee, GlobalRef):
+        function = module.by_name[invoke.callee.name]
+        return [p.type for p in function.params], function.result
+    assert isinstance(invoke.callee.type, FunctionType)
+    return invoke.callee.type.params, invoke.callee.type.result
+
+
 def _devices(type_: Type | None) -> tuple[VirtualDevice | None, ...]:
-    return () if type_ is None else tuple(leaf.vdevice for leaf in leaves(type_))
+    return () if type_ is None else tuple(leaf.vdevice for leaf in tensors(type_))
 
 
 def is_primitive(function: Function) -> bool:
