@@ -182,6 +182,13 @@ def clone(block: Block, variables: Mapping[Var, Var] | None = None) -> Block:
     return _clone(block, renamed, fresh)
 
 
+def renamed(function: Function, new: Callable[[Var], Var]) -> Function:
+    """Return ``function`` with ``new(v)`` for each variable ``v`` that it binds."""
+    variables = {param: new(param) for param in function.params}
+    params = tuple(variables.values())
+    return replace(function, params=params, body=_clone(function.body, variables, new))
+
+
 def retype(
     function: Function,
     change: Callable[[Type], Type],

@@ -83,7 +83,10 @@ def _unbounded(
         return plans[0], "nothing to choose", True
     if len(problem.candidates) == 2:
         first, second = _default_first(problem)
-        return cut(problem, problem.alone(first), first, second), "minimum cut", True
+        best = cut(problem, problem.alone(first), first, second)
+        if not problem.is_whole:
+            return min((*plans, best), key=problem.total), "minimum cut without calls", False
+        return best, "minimum cut", True
     found = (swap(problem, plan) for plan in plans)
     return min((*plans, *found), key=problem.total), "cuts between pairs of devices", False
 

@@ -7,13 +7,12 @@ value that it moves and to those who read it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 from reference_vm.analysis.values import Value
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Binding, Function, Module, Var
-from reference_vm.passes import pipeline, roles
+from reference_vm.ir.nodes import Function, Module, Var
+from reference_vm.passes import pipeline
 from reference_vm.passes.catalog import simplifying
 from reference_vm.passes.contested_groups import Contest, Settlement, cost
 from reference_vm.passes.context import Pass, PassContext
@@ -28,37 +27,43 @@ from reference_vm.passes.explanation import (
     Residence,
 )
 from reference_vm.passes.insert_copies import InsertCopies
-from reference_vm.passes.placement import Places
+from reference_vm.passes.instances import named_instances
 from reference_vm.passes.placement_reasons import span_of
-from reference_vm.passes.plan_devices import PlanDevices
+from reference_vm.passes.plan_devices import PlanDevices, plan
 from reference_vm.passes.plan_facts import PlanFacts, line_of, named, op_of
 from reference_vm.types import VirtualDevice
 
 
-def explain(module: Module, requests: Mapping[str, Pass], ctx: PassContext) -> Plan:
+def explain(
+    module: Module,
+    requests: Mapping[str, Pass],
+    ctx: PassContext,
+    before: Sequence[Pass] | None = None,
+) -> Plan:
     """Return the plan of ``module`` with the reasons for all of it.
 
     ``requests`` are the passes that add requests to those of the program, each by what the reader
-    of the plan knows it as: ``--split=halves``.
+    of the plan knows it as: ``--split=halves``. ``before`` are the passes that go first, those of
+    the compiler if they are left out.
 
     Raises:
         CompileError: The program is at fault, or a request is.
     """
-    module = pipeline.run(module, simplifying(), ctx)
+    module = pipeline.run(module, simplifying() if before is None else before, ctx)
     asked: dict[Var, str] = {}
     for name, pass_ in requests.items():
-        before = _requested(module)
+        known = _requested(module)
         module = pipeline.run(module, (pass_,), ctx)
-        asked.update(dict.fromkeys(_requested(module) - before, name))
+        asked.update(dict.fromkeys(_requested(module) - known, name))
     module, asked = _distinctly_named(module, asked)
-    planned = pipeline.run(module, (PlanDevices(),), ctx)
-    local = pipeline.run(planned, (InsertCopies(),), ctx)
-    places = Places(roles.host(module), roles.default(module, ctx), roles.in_order(module, ctx))
+    placed = pipeline.run(module, (PlanDevices(),), ctx)
+    local = pipeline.run(placed, (InsertCopies(),), ctx)
+    planner = plan(module, ctx)
     functions = tuple(
-        _plan(PlanFacts(f, ctx, places, asked), planned.by_name[f.name], local.by_name[f.name])
-        for f in module.functions
+        _plan(PlanFacts(name, instance, planner, asked), placed.by_name[name], local.by_name[name])
+        for name, instance, _ in named_instances(planner)
     )
-    return Plan(places.order, ctx.policy.value, functions)
+    return Plan(planner.places.order, ctx.policy.value, functions)
 
 
 def _requested(module: Module) -> set[Var]:
@@ -71,41 +76,35 @@ def _distinctly_named(module: Module, asked: Mapping[Var, str]) -> tuple[Module,
 
     The planner makes new variables and keeps names, so a name leads back from its module to ours.
     """
-    functions, moved = [], dict(asked)
+    moved: dict[Var, str] = {}
+    functions = []
     for function in module.functions:
         used: set[str] = set()
-        renamed: dict[Var, Var] = {}
-        for var in (*function.params, *rewrite.bound(function.body)):
+
+        def new(var: Var, used: set[str] = used) -> Var:
             name, count = var.name, 0
             while name in used:
                 count += 1
                 name = f"{var.name}.{count}"
             used.add(name)
-            if name != var.name:
-                renamed[var] = Var(name, var.type, var.span, var.source)
-                if var in asked:
-                    moved[renamed[var]] = asked[var]
-        functions.append(_renamed(function, renamed) if renamed else function)
+            made = Var(name, var.type, var.span, var.source)
+            if var in asked:
+                moved[made] = asked[var]
+            return made
+
+        functions.append(rewrite.renamed(function, new))
     return module.with_functions(functions), moved
-
-
-def _renamed(function: Function, renamed: dict[Var, Var]) -> Function:
-    def change(binding: Binding) -> tuple[Binding, ...]:
-        return (replace(binding, var=renamed.get(binding.var, binding.var)),)
-
-    body = rewrite.rebuild(function.body, change, renamed)
-    return replace(function, params=tuple(renamed.get(p, p) for p in function.params), body=body)
 
 
 def _plan(facts: PlanFacts, planned: Function, local: Function) -> FunctionPlan:
     graph = facts.graph
     return FunctionPlan(
-        facts.function.name,
+        facts.name_of_function,
         tuple(_residence(facts, value) for value in graph.values),
         tuple(_operators(facts)),
         TransferExplainer(facts, planned, local).run(),
         tuple(_cut(facts, *c) for c in facts.placement.contests if c[0].operations),
-        tuple(v.index for v in graph.values_of(facts.function.body.result)),
+        graph.result,
         {k: str(v) for k, v in planned.attrs.items() if k.startswith("placement")},
     )
 

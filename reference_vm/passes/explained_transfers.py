@@ -16,7 +16,7 @@ from reference_vm.ir.nodes import Binding, Call, Function, Project, Var
 from reference_vm.passes.explanation import Fact, Transfer
 from reference_vm.passes.placement_reasons import span_of
 from reference_vm.passes.plan_facts import PlanFacts, line_of, op_of
-from reference_vm.types import VirtualDevice, leaves
+from reference_vm.types import VirtualDevice, tensors
 from reference_vm.types.types import TupleType
 
 COPY: Final = "device_copy"
@@ -32,11 +32,14 @@ class TransferExplainer:
         self.host = facts.places.host
         self.local = local
         self.made_in = {b.var: b for b in rewrite.walk(local.body)}
-        self.kept = {*planned.params, *(b.var for b in rewrite.walk(planned.body))}
+        self.kept = {*planned.params, *rewrite.bound(planned.body)}
 
     def run(self) -> tuple[Transfer, ...]:
         """Return the transfers: arguments, copies in program order, constants, results."""
-        return (*self._arrivals(), *self._copies(), *self._constants(), *self._deliveries())
+        inside = (*self._copies(), *self._constants())
+        if not self.facts.from_outside:
+            return inside
+        return (*self._arrivals(), *inside, *self._deliveries())
 
     def _arrivals(self) -> Iterator[Transfer]:
         """Yield the transfers of arguments from the caller's memory to their homes."""
@@ -76,8 +79,14 @@ class TransferExplainer:
         return Fact(f"made on {home} by {self.facts.maker(value)}", self.facts.line(value))
 
     def _readers(self, value: Value, device: VirtualDevice, first: str | None) -> Iterator[Fact]:
-        """Yield who reads ``value`` on ``device``, beginning with the one called ``first``."""
+        """Yield who reads ``value`` on ``device``, beginning with the one called ``first``.
+
+        What is copied may itself be a copy, and who reads it may read what that was copied from.
+        """
         found = self.facts.reads_on(value, device)
+        while not found and value.source is not None:
+            value = self.graph.values[value.source]
+            found = self.facts.reads_on(value, device)
         found.sort(key=lambda r: r.binding is None or r.binding.var.source != first)
         yield from dict.fromkeys(self._read(r, device) for r in found)
 
@@ -88,6 +97,10 @@ class TransferExplainer:
         line = line_of(self.facts.reasons.span_of_read(read))
         if read.use is Use.HOST:
             return Fact(f"read by the host for {what}", line)
+        if read.use is Use.ARGUMENT:
+            return Fact(f"handed over on {device} to {what}", line)
+        if read.use is Use.STORE:
+            return Fact(f"held on {device} by {what}", line)
         return Fact(f"read on {device} by {what}", line)
 
     def _constants(self) -> Iterator[Transfer]:
@@ -103,7 +116,7 @@ class TransferExplainer:
     def _deliveries(self) -> Iterator[Transfer]:
         """Yield the transfers of results to the caller, who has only the host's memory."""
         values = self.graph.values_of(self.facts.function.body.result)
-        for leaf, value in zip(leaves(self.facts.function.result), values, strict=True):
+        for leaf, value in zip(tensors(self.facts.function.result), values, strict=True):
             home = leaf.vdevice or self.facts.home(value)
             if home != self.host:
                 line = line_of(self.facts.function.body.span)
@@ -137,12 +150,19 @@ class TransferExplainer:
         if var in self.kept:
             return tuple(v.index for v in self.graph.values_of(self.facts.var_of[var.name]))
         value = self.made_in[var].value
-        assert isinstance(value, Project), f"%{var.name} shows no value of the program"
+        if not isinstance(value, Project):
+            own = self.facts.var_of.get(var.name) or self.facts.var_of[_before_moving(var)]
+            return tuple(v.index for v in self.graph.values_of(own))
         whole = value.tuple.type
         assert isinstance(whole, TupleType)
-        start = sum(1 for item in whole.items[: value.index] for _ in leaves(item))
-        count = sum(1 for _ in leaves(whole.items[value.index]))
+        start = sum(1 for item in whole.items[: value.index] for _ in tensors(item))
+        count = sum(1 for _ in tensors(whole.items[value.index]))
         return self._values_held(value.tuple)[start : start + count]
+
+
+def _before_moving(var: Var) -> str:
+    """Return the name of what a call binds, of what it hands over before that is moved."""
+    return var.name.removesuffix(".call")
 
 
 __all__ = ["TransferExplainer"]

@@ -63,7 +63,7 @@ class PlaceAuto:
         }
         problems: list[Diagnostic] = []
         functions = [
-            _placed(Problem(f, ctx, places, candidates), budgets, problems)
+            _placed(Problem(f, ctx, places, candidates, module), budgets, problems)
             for f in module.functions
         ]
         if problems:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from reference_vm.analysis.function_values import FunctionValues
+from reference_vm.analysis.function_values import NO_MODULE, FunctionValues
 from reference_vm.analysis.host_facts import host_operations
 from reference_vm.analysis.sizes import nominal_bytes
-from reference_vm.analysis.values import Operation, Origin, Read, Use, Value
+from reference_vm.analysis.values import Kind, Operation, Origin, Read, Use, Value
 from reference_vm.analysis.work import work_of
-from reference_vm.ir.nodes import Binding, Call, Function, Var
+from reference_vm.ir.nodes import Binding, Call, Function, Module, Var
 from reference_vm.passes.context import PassContext, Policy
 from reference_vm.passes.placement import Places
 from reference_vm.types import TensorType, VirtualDevice, leaves
@@ -72,17 +72,23 @@ class Problem:
         ctx: PassContext,
         places: Places,
         candidates: Sequence[VirtualDevice],
+        module: Module = NO_MODULE,
     ) -> None:
         self.function = function
         self.ctx = ctx
         self.places = places
         self.candidates = tuple(candidates)
-        self.graph = FunctionValues(function, ctx.ops)
+        self.graph = FunctionValues(function, ctx.ops, module)
         self.unit_of: dict[int, int] = {}
         self.fixed_on = self._fixed()
         self.units = tuple(self._units())
         self.ties = tuple(t for v in self.graph.values if (t := self._tie(v)) is not None)
         self.base = self._fixed_cost()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the function says all: it calls nothing, and keeps nothing in data types."""
+        return not self.graph.calls and all(v.origin is not Origin.CELL for v in self.graph.values)
 
     def _fixed(self) -> dict[int, VirtualDevice]:
         """Return the device of each operation that is not up to us."""
@@ -90,7 +96,9 @@ class Problem:
         for operation in self.graph.operations:
             pins = (self.graph.values[v].pin for v in operation.results)
             pinned = next((p for p in pins if p is not None), None)
-            if operation.on_host:
+            if operation.kind is Kind.CALL:
+                on[operation.index] = pinned or self.places.default
+            elif operation.on_host:
                 on[operation.index] = self.places.host
             elif operation.request is not None or pinned is not None:
                 on[operation.index] = operation.request or pinned or self.places.default
@@ -119,9 +127,9 @@ class Problem:
         held = [*operation.results, *(r.value for r in operation.reads if r.use is Use.OPERAND)]
         if any(self.graph.values[v].type.dtype.name in missing for v in held):
             return None
-        if operation.merge or not isinstance(binding.value, Call):
+        op = self.ctx.ops.get(binding.value.op) if isinstance(binding.value, Call) else None
+        if op is None:
             return 0
-        op = self.ctx.ops[binding.value.op]
         work = work_of(binding, op, self.ctx.nominal, self.function.bounds)
         return self.ctx.costs.operator(device, binding.var.source, op.name, work)
 
@@ -135,6 +143,8 @@ class Problem:
         home = value.pin
         if home is None and maker is None and value.operation is not None:
             home = self.fixed_on[value.operation]
+        if home is None and value.origin is Origin.CELL:
+            home = self.places.default
         readers = dict.fromkeys(
             self.unit_of[r.operation]
             for r in value.reads
@@ -155,6 +165,8 @@ class Problem:
         """Return the device of a reader that is not up to us."""
         if read.use is Use.HOST:
             return self.places.host
+        if read.use is Use.ARGUMENT:
+            return None
         if read.operation is not None:
             return self.fixed_on.get(read.operation)
         return read.device

@@ -21,12 +21,12 @@ from enum import Enum
 from functools import cached_property
 from typing import final
 
-from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.groups import Group
-from reference_vm.analysis.values import Means, Operation, Origin, Read, Use, Value
-from reference_vm.ir.nodes import Binding, Function, Var
+from reference_vm.analysis.values import Kind, Means, Operation, Origin, Read, Use, Value
+from reference_vm.ir.nodes import Binding, Var
 from reference_vm.ir.rewrite import walk
-from reference_vm.passes.placement import Placement, Places
+from reference_vm.passes.instances import Instance
+from reference_vm.passes.placement import Places
 from reference_vm.source import Span
 from reference_vm.types import VirtualDevice
 
@@ -44,6 +44,8 @@ class Rule(Enum):
     CONTESTED = "contested"
     PARAMETER = "parameter"
     CONSTANT = "constant"
+    CONTAINED = "contained"
+    CALL = "call"
     VIEW = "view"
 
     @property
@@ -63,6 +65,8 @@ _NUMBERS = {
     Rule.CONTESTED: 6,
     Rule.PARAMETER: 7,
     Rule.CONSTANT: 8,
+    Rule.CONTAINED: 9,
+    Rule.CALL: 10,
 }
 
 
@@ -83,22 +87,16 @@ class Reason:
 class Reasons:
     """The reasons for the places of one function's values."""
 
-    def __init__(
-        self,
-        function: Function,
-        graph: FunctionValues,
-        placement: Placement,
-        places: Places,
-        asked: Mapping[Var, str],
-    ) -> None:
-        self.graph = graph
-        self.placement = placement
+    def __init__(self, instance: Instance, places: Places, asked: Mapping[Var, str]) -> None:
+        self.instance = instance
+        self.graph = instance.graph
+        self.placement = instance.placement
         self.places = places
         self.asked = asked
         """Who requests the device of a variable, if it is not the program."""
 
-        self.bindings: Mapping[Var, Binding] = {b.var: b for b in walk(function.body)}
-        self.parameters = frozenset(function.params)
+        bound = walk(instance.function.body)
+        self.bindings: Mapping[Var, Binding] = {b.var: b for b in bound}
 
     def of_value(self, value: Value) -> Reason:
         """Return why ``value`` lives where it lives."""
@@ -108,6 +106,8 @@ class Reasons:
             return self._parameter(value)
         if value.origin is Origin.MOVED:
             return self._moved(value)
+        if value.origin is Origin.CELL:
+            return self._contained(value)
         assert value.operation is not None
         operation = self.graph.operations[value.operation]
         if value.pin is not None:
@@ -117,6 +117,8 @@ class Reasons:
     def of_operation(self, operation: Operation) -> Reason:
         """Return why ``operation`` runs where it runs."""
         span = span_of(operation.binding)
+        if operation.kind is Kind.CALL:
+            return Reason(Rule.CALL, "the function hands it over there", span)
         if operation.on_host:
             return Reason(Rule.HOST_OPERATOR, "computes shapes, as the host does", span)
         if operation.request is not None:
@@ -195,6 +197,8 @@ class Reasons:
 
     def _parameter(self, value: Value) -> Reason:
         if value.pin is not None:
+            if value.type.vdevice is None:
+                return Reason(Rule.CALL, f"a call hands it over on {value.pin}", value.var.span)
             return Reason(Rule.PIN, f"typed {value.pin}", value.var.span)
         home = self.placement.devices[value.index]
         reads = [r for r in value.reads if self.device_of_read(r) == home]
@@ -219,6 +223,12 @@ class Reasons:
         read = " and ".join(map(str, devices))
         return Reason(Rule.CONSTANT, f"made at load where it is read: {read}", span)
 
+    def _contained(self, value: Value) -> Reason:
+        span = self.span_of_var(value.var)
+        if value.type.vdevice is not None:
+            return Reason(Rule.PIN, f"typed {value.pin}", span)
+        return Reason(Rule.CONTAINED, "with all that is held in the same place", span)
+
     def _moved(self, value: Value) -> Reason:
         span = self.span_of_var(value.var)
         if value.means is Means.PIN:
@@ -231,6 +241,11 @@ class Reasons:
         """Return where ``read`` needs its value; ``None``: wherever it is."""
         if read.use is Use.HOST:
             return self.places.host
+        if read.use is Use.STORE:
+            return self.placement.devices[read.place]
+        if read.use is Use.ARGUMENT:
+            callee = self.instance.calls.get(-1 if read.operation is None else read.operation)
+            return None if callee is None else callee.param(read.place)
         if read.operation is None:
             return None if read.means is Means.COPY else read.device
         operation = self.graph.operations[read.operation]

@@ -66,13 +66,11 @@ class PlanDevices:
         Raises:
             CompileError: Requests contradict each other.
         """
-        places = Places(roles.host(module), roles.default(module, ctx), roles.in_order(module, ctx))
-        module = _with_declared_placed(module, places.default)
-        planner = InstancePlanner(module, ctx, places)
-        _plan(planner)
+        planner = plan(module, ctx)
+        module, host = planner.module, planner.places.host
         planned: dict[str, list[Function]] = {}
         for name, instance, names in named_instances(planner):
-            placed = Placer(instance, names, ctx.ops, places.host).run()
+            placed = Placer(instance, names, ctx.ops, host).run()
             own = planned.setdefault(instance.function.name, [])
             own.append(_named(placed, name, instance, ctx.policy))
         return module.with_functions(
@@ -80,8 +78,14 @@ class PlanDevices:
         )
 
 
-def _plan(planner: InstancePlanner) -> None:
-    """Plan the entries as called from outside, then what is called from nowhere."""
+def plan(module: Module, ctx: PassContext) -> InstancePlanner:
+    """Plan the entries as called from outside, then what is called from nowhere.
+
+    Raises:
+        CompileError: Requests contradict each other.
+    """
+    places = Places(roles.host(module), roles.default(module, ctx), roles.in_order(module, ctx))
+    planner = InstancePlanner(_with_declared_placed(module, places.default), ctx, places)
     problems: list[Diagnostic] = []
     by_name = planner.module.by_name
     entries = sorted(f.name for f in planner.module.entries)
@@ -95,6 +99,7 @@ def _plan(planner: InstancePlanner) -> None:
             planner.give_up()
     if problems:
         raise CompileError(*dict.fromkeys(problems))
+    return planner
 
 
 def _with_declared_placed(module: Module, default: VirtualDevice) -> Module:
@@ -139,4 +144,4 @@ def _unplaced_leaves(instance: Instance) -> tuple[int, ...]:
     )
 
 
-__all__ = ["NOT_PROVEN", "REPLICATED", "PlanDevices"]
+__all__ = ["NOT_PROVEN", "REPLICATED", "PlanDevices", "plan"]

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import final
 
-from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.sizes import nominal_bytes
 from reference_vm.analysis.values import Means, Origin, Read, Value
-from reference_vm.ir.nodes import Binding, Call, Function, Var
-from reference_vm.passes.context import PassContext
+from reference_vm.ir.nodes import Binding, Call, GlobalRef, Invoke, Var
 from reference_vm.passes.explanation import Fact
-from reference_vm.passes.placement import Places, place
+from reference_vm.passes.instances import Instance, InstancePlanner
 from reference_vm.passes.placement_reasons import Reasons
 from reference_vm.source import Span
-from reference_vm.types import VirtualDevice
-from reference_vm.types.types import TupleType
+from reference_vm.types import TensorType, VirtualDevice
 
 
 @final
 class PlanFacts:
-    """One function before planning, placed by the planner's own rules."""
+    """One function before planning, as the planner has placed it."""
 
     def __init__(
-        self, function: Function, ctx: PassContext, places: Places, asked: Mapping[Var, str]
+        self, name: str, instance: Instance, planner: InstancePlanner, asked: Mapping[Var, str]
     ) -> None:
-        self.function = function
-        self.ctx = ctx
-        self.places = places
-        self.graph = FunctionValues(function, ctx.ops)
-        self.placement = place(self.graph, places, function.bounds, ctx.nominal)
-        self.reasons = Reasons(function, self.graph, self.placement, places, asked)
+        self.name_of_function = name
+        self.instance = instance
+        self.function = instance.function
+        self.ctx = planner.ctx
+        default = instance.signature.default or planner.places.default
+        self.places = replace(planner.places, default=default)
+        self.graph = instance.graph
+        self.placement = instance.placement
+        self.reasons = Reasons(instance, self.places, asked)
+        entry = self.function in planner.module.entries
+        self.from_outside = entry and name == self.function.name
+        """Whether the caller of the program may call it."""
+
         self.var_of = {v.name: v for v in self.graph.indices}
 
     def home(self, value: Value) -> VirtualDevice:
@@ -41,10 +46,10 @@ class PlanFacts:
     def name(self, value: Value) -> str:
         """Return what the trace calls ``value``; an item of a tuple has its index appended."""
         name = named(value.var)
-        if not isinstance(value.var.type, TupleType):
+        if isinstance(value.var.type, TensorType) or value.var not in self.graph.indices:
             return name
         items = [v.index for v in self.graph.values_of(value.var)]
-        return f"{name}.{items.index(value.index)}"
+        return f"{name}.{items.index(value.index)}" if value.index in items else name
 
     def maker(self, value: Value) -> str:
         """Return the operator that makes ``value``, or the word for where else it comes from."""
@@ -87,7 +92,9 @@ class PlanFacts:
     def reads_on(self, value: Value, device: VirtualDevice) -> list[Read]:
         """Return the reads on ``device`` of a value, or of what is moved from it where it is."""
         reads = (r for v in self._seen_as[value.index] for r in self.graph.values[v].reads)
-        return [r for r in reads if self.reasons.device_of_read(r) == device]
+        found = [r for r in reads if self.reasons.device_of_read(r) == device]
+        found.sort(key=lambda r: line_of(self.reasons.span_of_read(r)) or 0)
+        return found
 
     @cached_property
     def views(self) -> list[tuple[Fact, ...]]:
@@ -109,7 +116,12 @@ def named(var: Var) -> str:
 def op_of(binding: Binding) -> str:
     """Return the operator of ``binding``, or the word for its expression."""
     value = binding.value
-    return value.op if isinstance(value, Call) else type(value).__name__.lower()
+    if isinstance(value, Call):
+        return value.op
+    if isinstance(value, Invoke):
+        sigil = "@" if isinstance(value.callee, GlobalRef) else "%"
+        return f"{sigil}{value.callee.name}"
+    return type(value).__name__.lower()
 
 
 def line_of(span: Span | None) -> int | None:

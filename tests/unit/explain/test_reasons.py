@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 import reference_vm as rv
-from reference_vm.passes.explanation import FunctionPlan, Residence
+from reference_vm.ops.catalog import OPS
+from reference_vm.passes.bind_vdevices import BindVdevices
+from reference_vm.passes.context import Pass, PassContext
+from reference_vm.passes.explain import explain
+from reference_vm.passes.explanation import FunctionPlan, Plan, Residence
+from reference_vm.passes.infer_types import InferTypes
 from reference_vm.passes.placement_reasons import Rule
+from reference_vm.types import DeviceMap
 
 MAP = "host=cpu:0,accel=sim:0,other=sim:1"
 
@@ -139,3 +145,87 @@ def test_variables_of_one_name_are_told_apart() -> None:
 
     assert [(t.source.role, t.target.role) for t in copies] == [("accel", "host")]
     assert copies[0].made.text == "made on @accel by abs"
+
+
+RECURSIVE = """module {
+  vdevice @host, @accel
+  fn @f(%x: f32[4], %n: i64[]) -> f32[4] {
+    %zero = const i64[] 0
+    %done = equal(%n, %zero)
+    %r = if %done {
+      yield %x
+    } else {
+      %one = const i64[] 1
+      %m = subtract(%n, %one)
+      %y = exp(%x)
+      %z = @f(%y, %m)
+      yield %z
+    }
+    return %r
+  }
+  fn @main(%a: f32[4] @accel, %n: i64[]) -> f32[4] @host attrs { entry = true } {
+    %p = @f(%a, %n)
+    %q = abs(%p) @host
+    return %q
+  }
+}
+"""
+
+
+def planned(text: str, *passes: Pass) -> Plan:
+    """Explain a program of what is planned already, but not lowered."""
+    ctx = PassContext(OPS, DeviceMap.parse("host=cpu:0,accel=sim:0"))
+    return explain(rv.parse(text), {}, ctx, (BindVdevices(), *passes))
+
+
+def test_what_a_call_decides_is_said_to_be_decided_by_it() -> None:
+    module = planned(RECURSIVE, InferTypes())
+    by_name = {f.name: f for f in module.functions}
+    x = next(r for r in by_name["f"].residences if r.name == "f/%x")
+    p = next(r for r in by_name["main"].residences if r.name == "main/%p")
+
+    assert (x.rule, x.device.role) == (Rule.CALL, "accel")
+    assert (p.rule, p.made_by) == (Rule.CALL, "@f")
+    assert not [t for t in by_name["f"].transfers if t.cause in ("argument", "deliver")]
+
+
+BOXED = """module {
+  vdevice @host, @accel
+  type Box[T] { Box(T) }
+  fn @main(%a: f32[4]) -> Box[f32[4]] {
+    %x: f32[4] = exp(%a) @accel
+    %b: Box[f32[4]] = Box(%x)
+    return %b
+  }
+}
+"""
+
+
+def test_data_types_hold_what_is_put_into_them_on_one_device() -> None:
+    (found,) = planned(BOXED).functions
+    held = [r.device.role for r in found.residences if r.rule is Rule.CONTAINED]
+
+    assert held == ["accel"]
+
+
+def test_what_a_data_type_declares_is_copied_to_where_it_is_held() -> None:
+    text = BOXED.replace("Box[T] { Box(T) }", "Box { Box(f32[4]) }").replace("Box[f32[4]]", "Box")
+    (found,) = planned(text).functions
+    (copy,) = [t for t in found.transfers if t.cause == "read"]
+
+    assert copy.made.text == "made on @accel by exp"
+    assert copy.read.text == "held on @host by %b = construct"
+
+
+def test_a_function_planned_for_two_devices_is_explained_for_each() -> None:
+    calls = (
+        "    %p = @f(%a, %n)\n    %b = negative(%q)\n    %q2 = @f(%b, %n)\n"
+        "    %q3 = add(%p, %q2) @host\n    return %q3\n"
+    )
+    head, _, _ = RECURSIVE.partition("    %p = @f")
+    text = head + calls.replace("%q)", "%c)") + "  }\n}\n"
+    text = text.replace("%a: f32[4] @accel, %n", "%a: f32[4] @accel, %c: f32[4] @host, %n")
+    module = planned(text, InferTypes())
+    devices = {r.device.role for f in module.functions for r in f.residences if r.name == "f/%x"}
+
+    assert devices == {"host", "accel"}
