@@ -2,8 +2,9 @@
 
 ``%y = exp(%x)`` and ``%b = exp(%a)`` are one structure if ``%x`` and ``%a`` are bound at the same
 place. Types, requests, attributes, constants and the names of functions, roles, data types and
-symbols count; names of variables, spans and `Var.source` do not. A variable bound outside of what
-is compared is equal to itself only, and goes into a digest by its name.
+symbols count; names of variables, spans and `Var.source` do not, nor do the types of what a pattern
+binds, which the matched value's type says and no text can. A variable bound outside of what is
+compared is equal to itself only, and goes into a digest by its name.
 
 Both questions read one flat stream of items, so a program nested deep or a hundred thousand
 bindings long needs no more of Python's stack than a small one.
@@ -181,7 +182,7 @@ def _pattern(pattern: nodes.Pattern, numbers: _Numbers) -> Item:
                 parts.append("_")
             case nodes.BindPattern(var=var):
                 numbers[var] = len(numbers)
-                parts.extend(("%", var.type))
+                parts.append("%")
             case nodes.ConstructorPattern(constructor=name, items=items):
                 parts.extend((name, len(items)))
                 stack.extend(reversed(items))
