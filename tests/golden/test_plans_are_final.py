@@ -30,7 +30,12 @@ def _last_pass(path: Path) -> str:
 
 def _is_module(path: Path) -> bool:
     after = path.read_text(encoding="utf-8").partition(RULE)[2]
-    return after.startswith("module") and "@" in after
+    return after.startswith("module") and "@" in after and not _has_closures(after)
+
+
+def _has_closures(after: str) -> bool:
+    """Whether ``after`` has what short printing leaves without a type that is found again."""
+    return " = fn(" in after
 
 
 @pytest.mark.parametrize("path", plans(), ids=lambda p: f"{p.parent.name}/{p.stem}")

@@ -83,7 +83,7 @@ MUTANTS: Final = (
         name="merges-across-devices",
         fault_class="C19",
         breaks="computes once what was asked for on two devices, and copies it",
-        kills=(kill(TWICE, "copies", "moved"),),
+        kills=(kill(TWICE, "placement", "copies", "moved"),),
         module=_merged_across_devices,
     ),
     Mutant(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from hettest.backend.protocol import Copy, Observation
+from hettest.backend.protocol import Copy, Memory, Observation
 from hettest.case.walk import bindings, name_of
 from hettest.language import Module
 from tests.mutants.mutant import Mutant, kill
@@ -27,7 +27,8 @@ def _as_requested(module: Module, device_map: Mapping[str, str], seen: Observati
         for e in seen.executions or ()
         for name in e.defines
     ]
-    return replace(seen, executions=executions)
+    memory = {device: Memory(0, 0, 0) for device in device_map.values()} | dict(seen.memory or {})
+    return replace(seen, executions=executions, memory=memory)
 
 
 def _all_on_host(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
