@@ -37,7 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         _write(out / f"{each.engine.key}.md", pages.page(each, printed))
     _write(out / "index.md", pages.index(runs))
     wrong = [line for each in runs for line in pages.problems(each)]
-    print("\n".join(wrong))
+    for line in wrong:
+        print(line)
     return 1 if wrong else 0
 
 

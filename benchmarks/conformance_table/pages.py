@@ -39,7 +39,7 @@ engine cannot express is unsupported by declaration, never a pass.
 
 Written by `{command}`, with `pip install 'hettest[backends,jax,tvm]'`.
 The command fails if an item fails that no finding explains, or if a finding explains nothing any
-more.
+more. `hettest run --backend=jax --devices=cpu:0,cpu:1` runs one engine by itself.
 
 Python {python}, {packages}.
 """
