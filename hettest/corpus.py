@@ -72,7 +72,12 @@ def select(
     items: list[Item] = []
     left_out: dict[str, int] = {}
     for case in found:
-        expanded = expand(case, devices, binding)
+        possible = expand(case, devices, binding)
+        if possible and not any(matches(item, patterns) for item in possible):
+            continue
+        if not possible and not _named(case, patterns):
+            continue
+        expanded = [item for item in possible if matches(item, patterns)]
         if level is not None and case.level > level:
             reason = f"above level {level}"
             left_out[reason] = left_out.get(reason, 0) + len(expanded)
@@ -80,7 +85,7 @@ def select(
         if not expanded:
             reason = _too_few(binding)
             left_out[reason] = left_out.get(reason, 0) + max(1, len(case.runs)) * len(case.policies)
-        items += (item for item in expanded if _matches(item, patterns))
+        items += expanded
     return Selection(tuple(items), {reason: count for reason, count in left_out.items() if count})
 
 
@@ -90,13 +95,18 @@ def _too_few(binding: Binding | None) -> str:
     return "have roles that the device map does not bind"
 
 
-def _matches(item: Item, patterns: Sequence[str]) -> bool:
+def matches(item: Item, patterns: Sequence[str]) -> bool:
+    """Whether a pattern names the item, its case or its folder; without patterns all are."""
+    return item.id in patterns or _named(item.case, patterns)
+
+
+def _named(case: Case, patterns: Sequence[str]) -> bool:
     if not patterns:
         return True
     return any(
-        pattern in (item.id, item.case.id)
-        or item.case.id.startswith(pattern.rstrip("/") + "/")
-        or fnmatchcase(item.case.id, pattern)
+        pattern == case.id
+        or case.id.startswith(pattern.rstrip("/") + "/")
+        or fnmatchcase(case.id, pattern)
         for pattern in patterns
     )
 

@@ -53,7 +53,7 @@ def _over_corpus(metafunc: pytest.Metafunc, session: KitSession) -> None:
     if not session.options.devices:
         raise UsageError("the conformance suite needs devices: pytest --devices=cpu,sim")
     selection = session.corpus
-    session.ledger.deselected.update(selection.left_out)
+    session.offer(selection, whole=True)
     values = [Chosen(item.devices, item) for item in selection.items]
     _over(metafunc, "het_case", values, [item.id for item in selection.items])
 

@@ -104,8 +104,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what these devices cannot run, and count it."""
+    """Leave out what these devices cannot run, and count it; ask for no run that makes no sense.
+
+    Last, so that what others leave out is not counted.
+    """
+    kit = config.stash[KEY]
+    wanted = kit.options.devices and not config.option.collectonly
+    if wanted and any(map(ours.is_ours, items)):
+        try:
+            kit.check_backend()
+        except UsageError as error:
+            if not hasattr(config, "workerinput"):
+                raise pytest.UsageError(str(error)) from error
+            kit.usage = str(error)  # a worker cannot end the run; its controller will
+            items.clear()
     kept, dropped = [], []
     for item in items:
         wrong = ours.wrong_mark(item) if ours.is_ours(item) else None
@@ -188,7 +202,7 @@ class _Listener:
         if found is not None:
             self.kit.ledger.add(Record.from_json(found))
         elif report.failed and report.when not in ("setup", "call", "teardown"):
-            self.kit.dead[report.nodeid] = report.longreprtext
+            self.kit.dead[report.nodeid] = str(report.longrepr)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -213,6 +227,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["hettest"] = kit.to_worker_output()
         return
     own = int(session.exitstatus)
+    if kit.usage is not None:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        return
     if session.config.option.collectonly or own not in _FINISHED:
         return
     if not kit.ledger.selected and not kit.options.reports:
@@ -231,6 +248,8 @@ def pytest_terminal_summary(
 ) -> None:
     """Say how the items ended, if devices were named; a missing device is always said."""
     kit = config.stash[KEY]
+    if kit.usage is not None:
+        terminalreporter.write_line(f"ERROR: {kit.usage}")
     if not kit.options.devices or not kit.ledger.records:
         return
     from hettest.report.text import lines

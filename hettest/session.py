@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import pytest
 
 from hettest.devicemap import Binding
-from hettest.errors import BackendCrash
+from hettest.errors import BackendCrash, UsageError
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Outcome, Record
 
@@ -63,6 +64,18 @@ class KitSession:
     crash: str | None = None
     """What the backend raised when it was closed, after all items."""
 
+    usage: str | None = None
+    """Why nothing can be run: the backend cannot be loaded, or a device is mistyped."""
+
+    cases: Path | None = None
+    """The folder of cases that are not the kit's own."""
+
+    offered: int | None = None
+    """How many conformance items there are to choose from; ``None`` for a part of the corpus."""
+
+    left_out: dict[str, int] = field(default_factory=dict)
+    """How many conformance items the devices and the level leave out, by reason."""
+
     started: float = field(default_factory=time.time)
 
     @cached_property
@@ -88,6 +101,36 @@ class KitSession:
 
         return info(self.backend, device, self._known)
 
+    def check_backend(self) -> None:
+        """Find out before the first item whether the run makes sense.
+
+        Raises:
+            UsageError: The backend cannot be loaded, or a device's kind is mistyped.
+        """
+        from hettest.backend.discovery import mistyped
+
+        try:
+            known = self._known
+        except BackendCrash:
+            return  # each item will say so
+        for device in self.options.devices:
+            meant = mistyped(device, known)
+            if meant is not None:
+                raise UsageError(
+                    f"{self.backend.name} has no device {device}; did you mean {meant}?"
+                )
+
+    def offer(self, selection: Selection, *, whole: bool) -> None:
+        """Note which conformance items there are to choose from.
+
+        Args:
+            selection: The items, and how many the devices and the level leave out.
+            whole: Whether these are all items of the kit's own corpus for the devices.
+        """
+        narrowed = self.options.level is not None or self.options.binding is not None
+        self.offered = len(selection.items) if whole and not narrowed else None
+        self.left_out = dict(selection.left_out)
+
     def device(self, name: str) -> Device:
         """Return a named device, as tests see it."""
         from hettest.backend.device import Device
@@ -112,8 +155,20 @@ class KitSession:
         from hettest.runner.run import Environment
 
         return Environment(
-            self.backend, self.options.backend, self.options.devices, self.unavailable
+            self.backend,
+            self.options.backend,
+            self.options.devices,
+            self.unavailable,
+            self._chosen_by(),
         )
+
+    def _chosen_by(self) -> tuple[str, ...]:
+        """Return the options that choose the items beside the devices, for replay lines."""
+        from hettest.devicemap import show
+
+        binding, cases = self.options.binding, self.cases
+        mapped = () if binding is None else (f"--device-map={show(binding)}",)
+        return mapped if cases is None else (*mapped, f"--cases={cases}")
 
     @cached_property
     def het(self) -> Het:
@@ -160,6 +215,9 @@ class KitSession:
             "deselected": dict(self.ledger.deselected),
             "nodes": dict(self.nodes),
             "crash": self.crash,
+            "usage": self.usage,
+            "offered": self.offered,
+            "left_out": self.left_out,
         }
 
     def merge(self, output: Mapping[str, Any]) -> None:
@@ -169,6 +227,8 @@ class KitSession:
         self.ledger.deselected.update(output["deselected"])
         self.nodes.update(output["nodes"])
         self.crash = self.crash or output["crash"]
+        self.usage = self.usage or output["usage"]
+        self.offered, self.left_out = output["offered"], output["left_out"]
 
     def release(self) -> None:
         """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
@@ -188,11 +248,12 @@ class KitSession:
 
     def close(self) -> None:
         """Settle every item that has no outcome yet."""
-        for node, text in self.dead.items():
+        for node, worker in self.dead.items():
             item = self.nodes.get(node)
             if item is not None and item not in self.ledger.records:
                 level = self.ledger.selected.get(item)
-                self.ledger.add(Record(item, Outcome.CRASHED, text.splitlines()[0], level))
+                reason = "its process died (a signal, or an exit) while it ran"
+                self.ledger.add(Record(item, Outcome.CRASHED, reason, level, text=worker))
         self.ledger.close()
 
     def content(self) -> ReportContent:
@@ -201,15 +262,16 @@ class KitSession:
         from hettest.report import ReportContent
 
         records = self.ledger.in_order()
-        cases = any(record.level is not None for record in records)
-        expected = expected_items(corpus_root(), self.options.devices) if cases else None
+        found = sum(1 for record in records if record.level is not None)
+        whole = found > 0 and found == self.offered
+        expected = expected_items(corpus_root(), self.options.devices) if whole else None
         return ReportContent(
             backend=self.options.backend,
             devices=self.options.devices,
             policy=self.options.policy,
             counts=self.ledger.counts(),
             records=records,
-            deselected=self.ledger.deselected,
+            deselected=self.left_out | self.ledger.deselected,
             expected=None if expected is None else expected[1],
             expected_file=None if expected is None else expected[0].name,
             started=self.started,

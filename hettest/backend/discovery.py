@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import groupby
 from typing import Any, cast
 
 from hettest.backend.guard import crashes, named
 from hettest.backend.protocol import Backend, DeviceInfo
-from hettest.devicemap import canonical
+from hettest.devicemap import canonical, kind_of
 from hettest.errors import UsageError
 
 GROUP = "hettest.backends"
@@ -49,7 +51,8 @@ def load(name: str) -> Backend:
         backend = make()
         wrong = _wrong(backend)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"backend {name} ({place}) cannot be loaded: {error}") from error
+        where = _where_modules_are(error, module) if ":" in name else ""
+        raise UsageError(f"backend {name} ({place}) cannot be loaded: {error}{where}") from error
     except (KeyboardInterrupt, UsageError):
         raise
     except BaseException as error:  # a backend's module and constructor may do anything
@@ -57,6 +60,13 @@ def load(name: str) -> Backend:
     if wrong is not None:
         raise UsageError(f"backend {name} ({place}) is no backend: {wrong}")
     return cast("Backend", backend)
+
+
+def _where_modules_are(error: Exception, module: str) -> str:
+    """Return what to do where a backend's own module is not found."""
+    if not isinstance(error, ModuleNotFoundError) or not module.startswith(error.name or "?"):
+        return ""
+    return "; the current folder is not searched unless it is on PYTHONPATH: PYTHONPATH=. hettest …"
 
 
 def _wrong(backend: Any) -> str | None:
@@ -98,7 +108,24 @@ def info(backend: Backend, device: str, known: Sequence[DeviceInfo] | None = Non
     for found in listed:
         if canonical(found.name) == device:
             return found
-    names = ", ".join(d.name for d in listed) or "none"
+    names = ", ".join(ranges([d.name for d in listed])) or "none"
     kind, _, index = device.partition(":")
     reason = f"{backend.name} has no device {device}; it has {names}"
     return DeviceInfo(device, kind.partition(".")[0], int(index), available=False, reason=reason)
+
+
+def ranges(names: Sequence[str]) -> Iterator[str]:
+    """Yield the devices in short: ``cpu:0 to 3`` for four that follow one another."""
+    for kind, same in groupby(names, key=lambda name: name.rpartition(":")[0]):
+        first, *others = (name.rpartition(":")[2] for name in same)
+        yield f"{kind}:{first} to {others[-1]}" if others else f"{kind}:{first}"
+
+
+def mistyped(device: str, known: Sequence[DeviceInfo]) -> str | None:
+    """Return the device that ``device`` is a slip of: of a kind that is spelled nearly so."""
+    kind, _, index = device.partition(":")
+    kinds = dict.fromkeys(canonical(info.name).partition(":")[0] for info in known)
+    if kind in kinds or kind_of(device) in map(kind_of, kinds):
+        return None
+    near = get_close_matches(kind, kinds, n=1, cutoff=0.7)
+    return f"{near[0]}:{index}" if near else None

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from hettest.corpus import Selection, case_files, cases, corpus_root, select
+from hettest.corpus import Selection, case_files, cases, corpus_root, matches, select
 from hettest.devicemap import parse_binding
 from hettest.errors import UsageError
 
@@ -48,9 +48,16 @@ def selected(
     if not case_files(root):
         raise UsageError(f"found no case files under {root}")
     found = select(cases(root), devices, binding=binding, level=level, patterns=patterns or ())
-    if patterns and not found.items:
-        raise UsageError(f"no item matches {' or '.join(patterns)} with these devices")
+    for pattern in patterns or ():
+        if not any(matches(item, (pattern,)) for item in found.items):
+            raise UsageError(f"no item matches {pattern} {_with(devices, device_map, level)}")
     if not found.items:
         reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
         raise UsageError(f"there is no item to run: {reasons}")
     return found
+
+
+def _with(devices: Sequence[str], device_map: str | None, level: int | None) -> str:
+    bound = "" if device_map is None else f", bound as {device_map}"
+    upto = "" if level is None else f", up to level {level}"
+    return f"on {', '.join(devices)}{bound}{upto}"

@@ -62,6 +62,9 @@ class Environment:
     unavailable: Mapping[str, str]
     """Why, for each device that was asked for and is missing."""
 
+    chosen_by: Sequence[str] = ()
+    """What else chose the items, as options of ``hettest run``, for replay lines."""
+
     data: CaseData = field(default_factory=CaseData)
     baselines: Baselines = field(default_factory=Baselines)
 
@@ -106,7 +109,8 @@ class _Run:
         except CaseError as error:
             return self._story(Outcome.FAILED, f"the case is at fault: {error}", ())
         except Rejected as error:
-            return self._story(Outcome.FAILED, f"the CPU-only run: {error}", ())
+            first = next(iter(str(error).splitlines()), error.stage)
+            return self._story(Outcome.FAILED, f"the CPU-only run: {first}", ())
         except ProtocolBreach as error:
             return self._story(Outcome.FAILED, f"backend: {error}", ())
         except BackendCrash as error:
@@ -244,7 +248,10 @@ class _Run:
         return _End(end.outcome, end.reason, end.clauses, f"{end.text}\n{frames}")
 
     def _story(self, outcome: Outcome, reason: str, clauses: tuple[Clause, ...]) -> _End:
-        again = replay(self.item.id, self.environment.devices, self.environment.backend_name)
+        environment = self.environment
+        again = replay(
+            self.item.id, environment.devices, environment.backend_name, environment.chosen_by
+        )
         text = failure(self.item, clauses, self.observation, again)
         if not clauses:
             text = text.replace("\n", f"\n  {outcome}: {reason}\n", 1)

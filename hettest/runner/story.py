@@ -65,6 +65,7 @@ def _shortened(lines: Sequence[str]) -> list[str]:
     return [*lines[:half], f"    … {len(lines) - 2 * half} more …", *lines[-half:]]
 
 
-def replay(item_id: str, devices: Sequence[str], backend: str) -> str:
-    """Return the command that runs one item again."""
-    return f"hettest run {shlex.quote(item_id)} --devices={','.join(devices)} --backend={backend}"
+def replay(item_id: str, devices: Sequence[str], backend: str, more: Sequence[str] = ()) -> str:
+    """Return the command that runs one item again; ``more`` are further options."""
+    options = (f"--devices={','.join(devices)}", f"--backend={backend}", *more)
+    return shlex.join(("hettest", "run", item_id, *options))

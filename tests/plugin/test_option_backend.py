@@ -16,8 +16,8 @@ def test_an_unknown_name_is_told_with_those_that_are_installed(
 
     result = pytester.runpytest("--devices=cpu", "--het-backend=nobody")
 
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*found no backend nobody; installed are *reference_vm*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*found no backend nobody; installed are *reference_vm*"])
 
 
 def test_a_module_that_cannot_be_imported_is_told(pytester: pytest.Pytester) -> None:
@@ -25,7 +25,27 @@ def test_a_module_that_cannot_be_imported_is_told(pytester: pytest.Pytester) -> 
 
     result = pytester.runpytest("--devices=cpu", "--het-backend=no.such.module:Backend")
 
-    result.stdout.fnmatch_lines(["*cannot be loaded: No module named 'no'*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot be loaded: No module named 'no'; *PYTHONPATH=.*"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_run_without_a_backend_is_one_error_and_not_one_for_each_test(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(TEST)
+
+    result = pytester.runpytest("--devices=cpu,sim,sim:1", "--het-backend=nobody", *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stdout.str() + result.stderr.str()
+    assert told.count("found no backend nobody") == 1
+
+
+def test_without_devices_the_backend_is_not_loaded(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(het_golden): pass\n")
+
+    pytester.runpytest("--het-backend=nobody").assert_outcomes(passed=1)
 
 
 def test_a_word_that_the_backend_does_not_claim_makes_a_test_unsupported(

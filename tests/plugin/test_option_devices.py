@@ -114,3 +114,20 @@ def test_workers_report_the_same_counts(pytester: pytest.Pytester, run: Run) -> 
     alone.stdout.fnmatch_lines([line])
     spread.stdout.fnmatch_lines([line])
     assert alone.ret == spread.ret == 6
+
+
+def test_a_mistyped_kind_is_one_usage_error(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(TEST)
+
+    result = run("--devices=cpu,simm:1")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*fake has no device simm:1; did you mean sim:1[?]"])
+
+
+def test_what_others_leave_out_is_not_counted(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile("def test_pair(device_pair): pass\ndef test_one(device): pass\n")
+
+    result = run("--devices=cpu", "-k", "test_one")
+
+    result.stdout.no_fnmatch_line("deselected: *need more devices*")

@@ -72,6 +72,9 @@ def test_a_worker_that_dies_is_a_crash(pytester: pytest.Pytester, run: Run) -> N
     assert report["counts"]["crashed"] == 1
     assert report["counts"]["passed"] == 1
     assert result.ret == 1
+    result.stdout.fnmatch_lines(["*test_it[[]sim:0[]]: its process died *"])
+    (dead,) = (item for item in report["items"] if item["outcome"] == "crashed")
+    assert dead["text"].startswith("worker 'gw0' crashed")
 
 
 def test_another_ending_is_a_usage_error(run: Run) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Annotated, Any, cast
 
 import typer
 
-from hettest.backend.discovery import installed, load
+from hettest.backend.discovery import installed, load, ranges
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import TellsNotes
 from hettest.corpus import case_files, corpus_root
@@ -71,10 +70,8 @@ def _print(backend: dict[str, Any]) -> None:
     for note in backend["notes"]:
         typer.echo(f"  {note}")
     there = [device["name"] for device in backend["devices"] if device["available"]]
-    for kind, names in groupby(there, key=lambda name: name.rpartition(":")[0]):
-        first, *others = names
-        last = f" to {others[-1].rpartition(':')[2]}" if others else ""
-        typer.echo(f"  {kind}:{first.rpartition(':')[2]}{last}: available")
+    for devices in ranges(there):
+        typer.echo(f"  {devices}: available")
     for device in backend["devices"]:
         if not device["available"]:
             typer.echo(f"  {device['name']}: not available: {device['reason']}")

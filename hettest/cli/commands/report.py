@@ -18,12 +18,15 @@ HELP = "Print a JSON report, or write it as JUnit. Exit code as that of the run.
 def run(
     path: Annotated[Path, typer.Argument(metavar="REPORT.json", help="a report of a run")],
     junit: Annotated[Path | None, typer.Option("--junit", help="write JUnit to this file")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print the counts as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
     try:
         content = json_report.read(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise UsageError(f"{path}: {error}") from error
+    except ValueError as error:
+        told = "hettest report reads JSON reports, as --report=NAME.json writes them"
+        raise UsageError(f"{path}: {error}; {told}") from error
     except RecursionError as error:
         raise UsageError(f"{path}: is nested too deeply to be a report") from error
     if junit is not None:

@@ -42,9 +42,9 @@ def run(
 ) -> None:
     options = _options(devices, backend, device_map, level, policy, report or ())
     selection = selected(options.devices, patterns, device_map, level, cases)
-    session = KitSession(options)
-    for reason, count in selection.left_out.items():
-        session.ledger.leave_out(reason, count)
+    session = KitSession(options, cases=cases)
+    session.check_backend()
+    session.offer(selection, whole=not patterns and cases is None)
     for item in _with_progress(selection.items):
         session.ledger.add(_ended(item, session))
     session.close()

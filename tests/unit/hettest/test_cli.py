@@ -99,6 +99,8 @@ def test_doctor_names_backends_and_reasons(
     [
         ("run", "--devices=sim"),
         ("run", "no/such/case"),
+        ("run", "ops/abs", "no/such/case"),
+        ("run", "--devices=cpu,simm", "ops/abs"),
         ("run", "--backend=nobody", "ops/abs"),
         ("run", "--policy=never"),
         ("run", "--report=x.pdf"),
@@ -115,10 +117,53 @@ def test_wrong_usage_ends_with_two(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_malformed_case_ends_with_one_and_its_line(
+def test_a_malformed_case_ends_with_two_and_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, SOUND.replace("level   = 3", "level   = 8"))
 
-    assert hettest(monkeypatch, "run", f"--cases={tmp_path}", f"{FAKE}:Backend") == 1
+    assert hettest(monkeypatch, "run", f"--cases={tmp_path}", f"{FAKE}:Backend") == 2
     assert f"{path}:3: level: 8 is greater than" in capsys.readouterr().err
+
+
+def test_ones_own_cases_are_run_again_from_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+    args = (f"--cases={tmp_path}", f"{FAKE}:copy_twice", "--device-map=host=cpu,accel=sim")
+
+    assert hettest(monkeypatch, "run", *args) == 1
+
+    printed = capsys.readouterr().out
+    (again,) = (line for line in printed.splitlines() if "run it again" in line)
+    assert again.endswith(f"copy_twice --device-map=host=cpu:0,accel=sim:0 --cases={tmp_path}")
+    assert "expected:" not in printed
+
+
+def test_a_part_of_the_corpus_is_not_compared_with_the_list_of_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hettest(monkeypatch, "run", "placement/shared_input") == 0
+
+    printed = capsys.readouterr().out
+    assert "expected:" not in printed
+    assert "deselected:" not in printed
+
+
+def test_each_pattern_must_match(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hettest(monkeypatch, "run", "placement/shared_input", "nosuch", "--level=4") == 2
+
+    assert "no item matches nosuch on cpu:0, sim:0, up to level 4" in capsys.readouterr().err
+
+
+def test_an_xml_report_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.xml"
+    path.write_text("<testsuites/>")
+
+    assert hettest(monkeypatch, "report", str(path)) == 2
+
+    assert "reads JSON reports" in capsys.readouterr().err
