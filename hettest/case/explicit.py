@@ -66,6 +66,8 @@ class Program:
     """Each tensor of the result, with the device that the result's type pins it to."""
 
     types: Mapping[Key, TensorType]
+    merged: Mapping[nodes.Var, tuple[nodes.Var, ...]]
+    """The variables of steps that were left out, by that of the equal step that stands for them."""
 
 
 def read(function: nodes.Function, binding: Binding) -> Program:
@@ -91,6 +93,7 @@ class _Reader:
     contents: dict[nodes.Var, object] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     calls: dict[object, nodes.Var] = field(default_factory=dict)
+    merged: dict[nodes.Var, tuple[nodes.Var, ...]] = field(default_factory=dict)
 
     def program(self) -> Program:
         params: dict[Key, str | None] = {}
@@ -101,7 +104,7 @@ class _Reader:
         for binding in self.function.body.bindings():
             self._read(binding)
         results = tuple(self._results())
-        return Program(params, tuple(self._live(results)), results, self.types)
+        return Program(params, tuple(self._live(results)), results, self.types, self.merged)
 
     def _declare(self, var: nodes.Var, type_: Type) -> None:
         self.full[var] = type_
@@ -155,6 +158,7 @@ class _Reader:
         device = self._request(binding, op)
         first = self._first_equal(binding, call, op, device)
         if first is not None:
+            self.merged[first] = (*self.merged.get(first, ()), binding.var)
             self.items[binding.var] = self.items[first]
             self.full[binding.var] = self.full[first]
             return

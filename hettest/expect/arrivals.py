@@ -2,7 +2,8 @@
 
 Holds for every implementation, whatever its planner decides: from the placement that it reports
 follow the transfers that it cannot do without. Fewer than that is a missing copy or a false report,
-whatever the values are.
+whatever the values are. And each transfer comes from somewhere: its source made the value or
+received it, and is not its target, except where the program copies a value to where it is.
 
 Looked at is straight-line code: the entry's own bindings. Views, aliases and tuples stand for what
 they view. A value that was folded away, a constant and what comes out of a branch or a call need no
@@ -11,10 +12,11 @@ transfer as far as this check can tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
+from hettest.backend.protocol import Copy
 from hettest.case.walk import name_of
 from hettest.expect.situation import HOST, Situation
 from hettest.language import Trait, nodes, operators
@@ -28,8 +30,9 @@ def check(situation: Situation) -> Iterator[Clause]:
     copies = situation.observation.copies
     if situation.observation.executions is None or copies is None:
         return
-    needs = _Reader(situation).needs()
-    wrong = list(_unmet(situation, needs))
+    reader = _Reader(situation)
+    needs = reader.needs()
+    wrong = [*_unmet(situation, needs), *_from_nowhere(reader, copies)]
     if wrong:
         yield Clause("arrivals", Status.FAILED, "\n".join(wrong))
     elif needs:
@@ -63,6 +66,8 @@ class _Reader:
 
     classes: dict[nodes.Var, set[str]] = field(default_factory=dict)
     made: dict[nodes.Var, frozenset[str]] = field(default_factory=dict)
+    copied: set[str] = field(default_factory=set)
+    """The devices that the program explicitly copies something to."""
 
     def needs(self) -> list[_Need]:
         function = self.situation.function
@@ -129,6 +134,7 @@ class _Reader:
         elif op is not None and op.has(Trait.MOVES_DATA) and binding.request is not None:
             device = self.situation.device(binding.request.role)
             self._begin(binding.var, frozenset({device}))
+            self.copied.add(device)
             if call.op != "device_copy" and isinstance(first, nodes.Var):
                 self._also_called(binding.var, self.roots.get(first, ()))
         else:
@@ -168,3 +174,30 @@ def _unmet(situation: Situation, needs: list[_Need]) -> Iterator[str]:
             f"{need.value} was made on {made} and read on {need.device} by {need.reader}, but no "
             f"transfer brought it there: a missing copy, or a false report"
         )
+
+
+def _from_nowhere(reader: _Reader, copies: Sequence[Copy]) -> Iterator[str]:
+    """Yield the transfers whose source never had the value, or is their target."""
+    for copy in copies:
+        roots = [root for root, names in reader.classes.items() if copy.value in names]
+        value = copy.value or "a value"
+        if copy.source == copy.target and copy.source not in reader.copied:
+            yield f"{value} was copied from {copy.source} to itself"
+        elif roots and all(reader.made[root] for root in roots):
+            holders = _holders(reader, roots, copies)
+            if copy.source not in holders:
+                listed = ", ".join(sorted(holders))
+                yield (
+                    f"{value} was copied to {copy.target} from {copy.source}, which never had it; "
+                    f"{listed} had"
+                )
+
+
+def _holders(reader: _Reader, roots: list[nodes.Var], copies: Sequence[Copy]) -> set[str]:
+    """Return the devices that made a value, and those that received it from such a device."""
+    names = {name for root in roots for name in reader.classes[root]}
+    holders = {device for root in roots for device in reader.made[root]}
+    moves = [(copy.source, copy.target) for copy in copies if copy.value in names]
+    while received := {t for s, t in moves if s in holders} - holders:
+        holders |= received
+    return holders

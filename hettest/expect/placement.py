@@ -1,14 +1,15 @@
 """Each operator ran where it was meant to.
 
-Checked are the variables that the case lists and every requested operator. A variable that was not
-computed at run time (folded, merged, dropped) is absent, which satisfies it; one that ran
-elsewhere, or on two devices, fails.
+Checked are the variables that the case lists and every requested operator. One that ran elsewhere,
+or on two devices, fails. A variable that was not computed at run time (folded, merged, dropped) is
+absent, which satisfies it; in a fully explicit program only what may be folded or merged is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hettest.expect import computed
 from hettest.expect.situation import Situation
 from hettest.outcome import Clause, Status
 
@@ -24,13 +25,22 @@ def check(situation: Situation) -> Iterator[Clause]:
             detail = "the backend does not show where operators ran"
             yield Clause("placement", Status.UNPROVEN, detail, line, "observe:placement")
         return
-    wrong = list(_wrong(situation, wanted))
+    wrong = [*_wrong(situation, wanted), *_hidden(situation)]
     if wrong:
         yield Clause("placement", Status.FAILED, "\n".join(wrong), line)
         return
     seen = sum(1 for name in wanted if situation.made_on.get(name))
     detail = f"{seen} of {len(wanted)} placed variables ran, each where it was meant to"
     yield Clause("placement", Status.PROVEN, detail, line)
+
+
+def _hidden(situation: Situation) -> Iterator[str]:
+    for names in computed.every(situation):
+        if not any(name in situation.made_on for name in names):
+            yield (
+                f"{names[0]}: not among the executions, though it is requested, depends on "
+                "arguments, and the result needs it"
+            )
 
 
 def _wanted(situation: Situation) -> dict[str, str]:

@@ -29,6 +29,7 @@ from hettest.case.model import Expect
 from hettest.devicemap import Binding, canonical, kind_of, show
 from hettest.errors import HettestError, ProtocolBreach, UsageError
 from hettest.expect.catalog import CHECKS
+from hettest.expect.claims import check as kept_claims
 from hettest.expect.situation import Situation
 from hettest.expect.transfers import COPIES, MOVED, listing, tally
 from hettest.outcome import Clause, Status
@@ -43,7 +44,7 @@ from hettest.runner.given import (
     roles_of,
 )
 from hettest.runner.program import ModuleProgram, TextProgram
-from hettest.runner.run import copied, unkept_claims
+from hettest.runner.run import copied
 from hettest.runner.story import executed
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ class Het:
             numbers_hold=False,
             handed=handed,
         )
-        clauses = list(unkept_claims(placed, self.backend.capabilities))
+        clauses = list(kept_claims(situation, self.backend.capabilities))
         clauses += _checked(situation)
         if any(c.status is Status.FAILED for c in clauses):
             raise HetFailure(_story(prepared, clauses, placed))

@@ -1,0 +1,81 @@
+"""What a backend claims to show, it shows; what it shows makes sense in itself.
+
+A field that is claimed and absent, or given and not claimed, is a failure of the backend. So is one
+that is claimed and empty where something must be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from hettest.backend.protocol import Observation
+from hettest.capability import missing
+from hettest.expect import computed
+from hettest.expect.situation import Situation
+from hettest.language import Trait, operators
+from hettest.outcome import Clause, Status
+
+FIELDS: Final = {
+    "observe:placement": "executions",
+    "observe:copies": "copies",
+    "observe:memory": "memory",
+    "observe:intermediates": "intermediates",
+}
+
+
+def check(situation: Situation, claims: Collection[str]) -> Iterator[Clause]:
+    """Yield a failed clause for each claim that the observation does not keep."""
+    observation = situation.observation
+    found = [*unkept(observation, claims), *_empty(situation), *_senseless(observation)]
+    yield from (Clause("backend", Status.FAILED, detail) for detail in found)
+
+
+def unkept(observation: Observation, claims: Collection[str]) -> Iterator[str]:
+    """Yield what is claimed and absent, and what is given and not claimed."""
+    for word, name in FIELDS.items():
+        claimed = not missing([word], claims)
+        given = getattr(observation, name) is not None
+        if claimed and not given:
+            yield f"the backend claims {word} but its observation has no {name}"
+        elif given and not claimed:
+            yield f"the observation has {name}, but the backend does not claim {word}"
+    sized = all(copy.bytes is not None for copy in observation.copies or ())
+    if not sized and not missing(["observe:bytes"], claims):
+        yield "the backend claims observe:bytes but shows a transfer without its bytes"
+
+
+def _empty(situation: Situation) -> Iterator[str]:
+    """Yield what is given without the content that every right run has."""
+    seen = situation.observation
+    certain = computed.some(situation)
+    if seen.executions is not None and not situation.made_on and certain is not None:
+        yield f"its executions show nothing computed, though {certain} must be"
+    if seen.memory is not None:
+        used = {e.device for e in seen.executions or ()} or set(situation.binding.values())
+        hidden = sorted(used - set(seen.memory)) if seen.memory else ["every device"]
+        if hidden:
+            yield f"its memory leaves out {', '.join(hidden)}"
+    if seen.intermediates is not None and not seen.intermediates:
+        shown = next(_arrays(seen), certain)
+        if shown is not None:
+            yield f"its intermediates are empty, though {shown} was computed"
+
+
+def _arrays(observation: Observation) -> Iterator[str]:
+    """Yield the variables that were shown to be computed, without shapes made on the host."""
+    for execution in observation.executions or ():
+        op = operators().get(execution.op)
+        if op is None or not op.has(Trait.HOST):
+            yield from execution.defines
+
+
+def _senseless(observation: Observation) -> Iterator[str]:
+    """Yield the transfers whose numbers cannot be."""
+    for copy in observation.copies or ():
+        if copy.count < 1 or (copy.bytes is not None and copy.bytes < 0):
+            size = "" if copy.bytes is None else f" of {copy.bytes} bytes"
+            yield (
+                f"its copies hold {copy.count} transfers{size} of {copy.value or '?'} from "
+                f"{copy.source} to {copy.target}"
+            )
