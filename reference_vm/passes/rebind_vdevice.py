@@ -63,7 +63,8 @@ class RebindVdevice:
             if vdevice.role == wanted:
                 return vdevice
         known = tuple(v.role for v in module.vdevices)
-        raise CompileError(catalog.unknown_vdevice(wanted, known, None))
+        problem = catalog.unknown_vdevice(wanted, known, None)
+        raise CompileError(replace(problem, help="name one of these: a role keeps its name"))
 
     def _device(self) -> DeviceName:
         try:
