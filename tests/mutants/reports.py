@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hettest.backend.protocol import Copy, Memory, Observation
 from hettest.case.walk import bindings, name_of
@@ -12,6 +12,12 @@ from hettest.language import Module
 from tests.mutants.mutant import Mutant, kill
 from tests.mutants.placement import all_on_host
 from tests.mutants.transfers import DIAMOND, SHARED
+
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Array, Value
+
+NESTED: Final = "placement/tuple_nested[plain,host=cpu:0,accel=sim:0,policy=copy]"
+SCALAR: Final = "ops/sum/integers[wraps,default=cpu:0]"
 
 
 def _as_requested(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
@@ -70,6 +76,70 @@ def _without_bytes(module: Module, device_map: Mapping[str, str], seen: Observat
     return _each(seen, bytes=None)
 
 
+def _first_execution_hidden(
+    module: Module, device_map: Mapping[str, str], seen: Observation
+) -> Observation:
+    return replace(seen, executions=list(seen.executions or ())[1:])
+
+
+def _nothing_ran(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    return replace(seen, executions=())
+
+
+def _no_memory(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    return replace(seen, memory={})
+
+
+def _host_memory(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    return replace(seen, memory={"cpu:0": (seen.memory or {})["cpu:0"]})
+
+
+def _no_intermediates(
+    module: Module, device_map: Mapping[str, str], seen: Observation
+) -> Observation:
+    return replace(seen, intermediates={})
+
+
+def _from_the_target(
+    module: Module, device_map: Mapping[str, str], seen: Observation
+) -> Observation:
+    return replace(seen, copies=[replace(c, source=c.target) for c in seen.copies or ()])
+
+
+def _from_another(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    """Report each copy as one from a device that is not in the program."""
+    return _each(seen, source="sim:7")
+
+
+def _fewer_than_none(
+    module: Module, device_map: Mapping[str, str], seen: Observation
+) -> Observation:
+    """Report one more copy, and take it away again."""
+    extra = Copy("cpu:0", "sim:0", None, 16, "constant")
+    return replace(seen, copies=[*(seen.copies or ()), extra, replace(extra, count=-1)])
+
+
+def _flat(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    return replace(seen, results=tuple(_arrays(seen.results)))
+
+
+def _arrays(value: Value) -> Iterator[Array]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _arrays(item)
+    else:
+        yield value
+
+
+def _wrapped(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    return replace(seen, results=(seen.results,))
+
+
+def _scalars(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    results: Any = seen.results
+    return replace(seen, results=results[()] if results.ndim == 0 else results)
+
+
 def _silent(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
     return replace(seen, executions=None)
 
@@ -90,8 +160,78 @@ MUTANTS: Final = (
         name="reports-the-host",
         fault_class="C02",
         breaks="runs where it was asked to and reports the host for every operator",
-        kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement")),
+        kills=(
+            kill(SHARED, "placement", "arrivals"),
+            kill(DIAMOND, "placement", "arrivals"),
+        ),
         observation=_all_on_host,
+    ),
+    Mutant(
+        name="hides-an-execution",
+        breaks="leaves out of its report the first operator that ran",
+        kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement")),
+        observation=_first_execution_hidden,
+    ),
+    Mutant(
+        name="reports-an-empty-list-of-executions",
+        breaks="claims to report where operators run and says that none did",
+        kills=(kill(SHARED, "backend", "placement"), kill(DIAMOND, "backend", "placement")),
+        observation=_nothing_ran,
+    ),
+    Mutant(
+        name="reports-no-memory",
+        breaks="claims to report memory and names no device",
+        kills=(kill(SHARED, "backend"),),
+        observation=_no_memory,
+    ),
+    Mutant(
+        name="reports-the-memory-of-the-host",
+        breaks="reports memory of the host alone",
+        kills=(kill(SHARED, "backend"),),
+        observation=_host_memory,
+    ),
+    Mutant(
+        name="reports-no-intermediates",
+        breaks="claims to show what it computed and shows nothing",
+        kills=(kill(SHARED, "backend"),),
+        observation=_no_intermediates,
+    ),
+    Mutant(
+        name="reports-copies-onto-themselves",
+        fault_class="C07",
+        breaks="reports every copy as one from the device that it goes to",
+        kills=(kill(SHARED, "arrivals"), kill(DIAMOND, "arrivals")),
+        observation=_from_the_target,
+    ),
+    Mutant(
+        name="reports-copies-from-elsewhere",
+        breaks="reports every copy as one from a device that never had the value",
+        kills=(kill(SHARED, "arrivals"), kill(DIAMOND, "arrivals")),
+        observation=_from_another,
+    ),
+    Mutant(
+        name="reports-fewer-copies-than-none",
+        breaks="reports a copy that it did not make, and then minus one of it",
+        kills=(kill(SHARED, "backend"),),
+        observation=_fewer_than_none,
+    ),
+    Mutant(
+        name="flattens-results",
+        breaks="returns nested tuples as one flat tuple",
+        kills=(kill(NESTED, "values"),),
+        observation=_flat,
+    ),
+    Mutant(
+        name="wraps-results",
+        breaks="returns the result in a tuple of its own",
+        kills=(kill(SHARED, "values"), kill(NESTED, "values")),
+        observation=_wrapped,
+    ),
+    Mutant(
+        name="returns-scalars",
+        breaks="returns a NumPy scalar in place of an array without axes",
+        kills=(kill(SCALAR, "values"),),
+        observation=_scalars,
     ),
     Mutant(
         name="hides-a-copy",
