@@ -15,13 +15,13 @@ from typing import final
 
 from reference_vm.bytecode.executable import Executable
 from reference_vm.codegen.emit import emit
-from reference_vm.devices.catalog import describe
+from reference_vm.devices.catalog import KINDS, describe
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.catalog import OPS
-from reference_vm.options import Where, context
+from reference_vm.options import Where, check_split, context, read_patterns, read_weights
 from reference_vm.passes import pipeline
 from reference_vm.passes.catalog import AUTO, default_pipeline, requesting
 from reference_vm.passes.context import PassContext
@@ -111,8 +111,10 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         CompileError: The program is at fault, or an option is.
     """
     check_executor(executor)
+    folder = read_weights(weights)
     ctx = context(device_map, policy, default, memory, costs, nominal, executor)
-    patterns = _patterns(place)
+    patterns = read_patterns(place)
+    check_split(split)
     module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
     passes = default_pipeline(patterns, split)
     if fuse or plan_memory:
@@ -120,7 +122,6 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     if plan_memory:
         passes += (PlanMemory(),)
     module = pipeline.run(module, passes, ctx, check=check)
-    folder = None if weights is None else Path(weights)
     return assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
 
 
@@ -142,19 +143,34 @@ def explain(
         CompileError: The program is at fault, or an option is.
     """
     ctx = context(device_map, policy, default, memory, costs, nominal, None)
-    patterns = _patterns(place)
+    patterns = read_patterns(place)
+    check_split(split)
     module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
     return explain_plan(module, requesting(patterns, split), ctx)
 
 
 def _prepared(module: Module, ctx: PassContext, *, spread: bool) -> Module:
     """Return ``module``, verified, with all roles of the map declared if it is to be spread."""
+    if not isinstance(module, Module):
+        raise CompileError(catalog.not_a_module(module))
     verify.verify(module)
+    _check_default(module, ctx)
     return _with_roles(module, ctx.device_map) if spread else module
 
 
-def _patterns(place: str | Sequence[str]) -> str:
-    return place if isinstance(place, str) else ",".join(place)
+def _check_default(module: Module, ctx: PassContext) -> None:
+    """Raise `CompileError` unless the default is a role of the program or map, or a device."""
+    name = (ctx.default or "").removeprefix("@")
+    roles = (*(v.role for v in module.vdevices), *ctx.device_map)
+    if not name or name in roles:
+        return
+    try:
+        described = describe(DeviceName.parse(name))
+    except ValueError:
+        expected = f"a role ({', '.join(dict.fromkeys(roles)) or 'there is none'}) or a device"
+        raise CompileError(catalog.invalid_option("default", name, expected)) from None
+    if described.name.kind not in KINDS:
+        raise CompileError(catalog.device_unavailable(name, described.reason))
 
 
 def assemble(

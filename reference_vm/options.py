@@ -33,8 +33,14 @@ def context(
     nominal: Mapping[str, int] | None,
     executor: str | None,
 ) -> PassContext:
-    """Return what the passes of a compilation are given."""
+    """Return what the passes of a compilation are given.
+
+    Raises:
+        CompileError: An option is at fault.
+    """
     devices = read_device_map(device_map)
+    _check_default(default)
+    _check_nominal(nominal)
     _check_kinds(devices.devices)
     known = {name: describe(name) for name in devices.devices}
     limits = {n: d.memory_limit for n, d in known.items() if d.memory_limit is not None}
@@ -61,16 +67,80 @@ def read_device_map(where: Where) -> DeviceMap:
     """
     if isinstance(where, DeviceMap):
         return where
+    if not isinstance(where, str | Mapping):
+        expected = 'role=device pairs such as "accel=sim:0", or a mapping'
+        raise CompileError(catalog.invalid_option("device_map", where, expected))
     try:
         if isinstance(where, str):
             return DeviceMap.parse(where)
-        return DeviceMap.of({r.removeprefix("@"): _device(d) for r, d in where.items()})
+        return DeviceMap.of({_role(r): _device(r, d) for r, d in where.items()})
     except ValueError as error:
         raise CompileError(catalog.bad_device_map(str(error))) from error
 
 
-def _device(device: str | DeviceName) -> DeviceName:
-    return device if isinstance(device, DeviceName) else DeviceName.parse(device)
+def _role(role: object) -> str:
+    if not isinstance(role, str):
+        raise CompileError(catalog.invalid_option("a role of device_map", role, "a name"))
+    return role.removeprefix("@")
+
+
+def _device(role: str, device: object) -> DeviceName:
+    if isinstance(device, DeviceName):
+        return device
+    if not isinstance(device, str):
+        expected = "a device such as cpu:0"
+        raise CompileError(catalog.invalid_option(f'device_map["{role}"]', device, expected))
+    return DeviceName.parse(device)
+
+
+def read_patterns(place: str | Sequence[str]) -> str:
+    """Return placement patterns separated by commas.
+
+    Raises:
+        CompileError: They are something else than strings.
+    """
+    parts = [place] if isinstance(place, str) else place
+    if not isinstance(parts, list | tuple) or not all(isinstance(p, str) for p in parts):
+        expected = 'a pattern such as "layer.1/*=accel", or a list of them'
+        raise CompileError(catalog.invalid_option("place", place, expected))
+    return ",".join(parts)
+
+
+def check_split(split: str | None) -> None:
+    """Raise `CompileError` unless ``split`` is text or none; what it says, its pass reads."""
+    if split is not None and not isinstance(split, str):
+        expected = "halves, alternate or random:SEED"
+        raise CompileError(catalog.invalid_option("split", split, expected))
+
+
+def read_weights(weights: Path | str | None) -> Path | None:
+    """Return the folder of weights files.
+
+    Raises:
+        CompileError: It is no path.
+    """
+    if weights is None:
+        return None
+    if not isinstance(weights, str | Path):
+        raise CompileError(catalog.invalid_option("weights", weights, "the path of a folder"))
+    return Path(weights)
+
+
+def _check_default(default: str | None) -> None:
+    if default is None:
+        return
+    if not isinstance(default, str) or not default.removeprefix("@"):
+        raise CompileError(catalog.invalid_option("default", default, "a role or a device"))
+
+
+def _check_nominal(nominal: Mapping[str, int] | None) -> None:
+    if nominal is None:
+        return
+    sound = isinstance(nominal, Mapping) and all(
+        isinstance(s, str) and type(n) is int and n >= 0 for s, n in nominal.items()
+    )
+    if not sound:
+        raise CompileError(catalog.invalid_option("nominal", nominal, "a size for each symbol"))
 
 
 def _check_kinds(devices: Sequence[DeviceName]) -> None:
@@ -82,6 +152,8 @@ def _check_kinds(devices: Sequence[DeviceName]) -> None:
 def _costs(costs: Path | str | CostModel | None) -> CostModel:
     if costs is None or isinstance(costs, CostModel):
         return costs or CostModel()
+    if not isinstance(costs, str | Path):
+        raise CompileError(catalog.invalid_option("costs", costs, "a CostModel or the path of one"))
     try:
         return read_costs(Path(costs).read_text(encoding="utf-8"), str(costs))
     except (OSError, UnicodeDecodeError) as error:
@@ -94,6 +166,8 @@ def read_memory(memory: str | Mapping[str, int], devices: DeviceMap) -> dict[Dev
     Raises:
         CompileError: ``memory-size``: it has another form; ``unknown-vdevice``: no such role.
     """
+    if not isinstance(memory, str | Mapping):
+        raise CompileError(catalog.invalid_option("memory", memory, "sizes such as accel=64MiB"))
     if isinstance(memory, str):
         parts = [p.strip() for p in memory.split(",") if p.strip()]
         memory = dict(map(_size, parts))
@@ -111,10 +185,20 @@ def _size(written: str) -> tuple[str, int]:
 
 
 def _policy(policy: str) -> Policy:
+    if not isinstance(policy, str):
+        raise CompileError(catalog.invalid_option("policy", policy, ", ".join(Policy)))
     try:
         return Policy(policy)
     except ValueError as error:
         raise CompileError(catalog.unknown_policy(policy, tuple(Policy))) from error
 
 
-__all__ = ["Where", "context", "read_device_map", "read_memory"]
+__all__ = [
+    "Where",
+    "check_split",
+    "context",
+    "read_device_map",
+    "read_memory",
+    "read_patterns",
+    "read_weights",
+]

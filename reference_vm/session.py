@@ -33,7 +33,7 @@ from reference_vm.runtime.intermediates import Intermediates
 from reference_vm.runtime.log import PathLog
 from reference_vm.runtime.machine import run_function
 from reference_vm.runtime.trace import Trace
-from reference_vm.types import DeviceName
+from reference_vm.types import DeviceName, DType
 from reference_vm.types.arrays import from_numpy
 
 
@@ -47,6 +47,9 @@ class Session:
     """
 
     def __init__(self, program: Program, *, trace: bool = True, checked: bool = False) -> None:
+        if not isinstance(program, Program):
+            how = "compile it first, reference_vm.compile(module)"
+            raise CompileError(catalog.invalid_option("program", program, "a Program", how))
         self.program = program
         self._traced = trace
         self._checked = checked
@@ -95,7 +98,7 @@ class Session:
             ExecutionError: There is none of that name.
         """
         functions = self.program.executable.by_name
-        code = functions.get(name)
+        code = functions.get(name) if isinstance(name, str) else None
         if code is None or not code.entry:
             entries = tuple(f.name for f in functions.values() if f.entry)
             raise ExecutionError(catalog.unknown_entry(name, entries))
@@ -128,13 +131,12 @@ class Session:
         """Return a copy of an array on a device of this session, to be handed over there.
 
         Raises:
-            ExecutionError: The session has no such device, or no memory is left there.
+            ExecutionError: The session has no such device, the array has elements that the
+                language has no dtype for, or no memory is left there.
         """
-        target = self._devices.get(DeviceName.parse(device))
-        if target is None:
-            raise ExecutionError(catalog.device_unavailable(device, "the program does not use it"))
-        data = np.asarray(array, order="C")
-        dtype, shape = from_numpy(data.dtype), data.shape
+        target = self._device(device)
+        data, dtype = _to_put(array)
+        shape = data.shape
         try:
             nbytes = nbytes_of(dtype, shape)
             tensor = Tensor(target.allocate(nbytes), 0, dtype, shape, nbytes)
@@ -142,6 +144,34 @@ class Session:
         except DeviceError as error:
             raise located(error, None) from error
         return DeviceArray(tensor)
+
+    def _device(self, device: str) -> DeviceApi:
+        known = ", ".join(map(str, self._devices))
+        try:
+            name = DeviceName.parse(device) if isinstance(device, str) else None
+        except ValueError:
+            name = None
+        if name is None:
+            expected = f"a device of the program: {known}"
+            raise ExecutionError(catalog.invalid_option("device", device, expected))
+        if name not in self._devices:
+            reason = f"the program uses {known} only"
+            raise ExecutionError(catalog.device_unavailable(device, reason))
+        return self._devices[name]
+
+
+def _to_put(array: Any) -> tuple[Any, DType]:
+    """Return an array to be put on a device, and its elements' dtype."""
+    if isinstance(array, np.ma.MaskedArray):
+        how = "say what to put there: array.filled(value)"
+        raise ExecutionError(catalog.invalid_option("array", array, "an array without mask", how))
+    try:
+        data = np.asarray(array, order="C")
+        return data, from_numpy(data.dtype)
+    except (TypeError, ValueError, OverflowError):
+        expected = "an array of numbers or bools"
+        found = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else array
+        raise ExecutionError(catalog.invalid_option("array", found, expected)) from None
 
 
 def _open(name: DeviceName) -> DeviceApi:

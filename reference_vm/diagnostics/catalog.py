@@ -28,7 +28,9 @@ def unknown_vdevice(name: str, known: Sequence[str], span: Span | None) -> Diagn
         code="unknown-vdevice",
         message=f"@{name} is not a virtual device of this module, which has {listed}",
         span=span,
-        help=f"declare it at the top of the module: vdevice @{name}",
+        help=f"name it in the device map: {name}=cpu:0"
+        if span is None  # an option said it, and the program may have no text
+        else f"declare it at the top of the module: vdevice @{name}",
     )
 
 
@@ -590,7 +592,14 @@ def argument_count(function: str, found: int, names: Sequence[str]) -> Diagnosti
     )
 
 
-def unknown_entry(function: str, entries: Sequence[str]) -> Diagnostic:
+def unknown_entry(function: object, entries: Sequence[str]) -> Diagnostic:
+    if not isinstance(function, str):
+        return Diagnostic(
+            code="unknown-entry",
+            message=f"the entry is of type {type(function).__name__}, expected the name of one: "
+            + ", ".join(entries),
+            help=f'name it before the arguments: run("{entries[0]}", ...)' if entries else None,
+        )
     return Diagnostic(
         code="unknown-entry",
         message=f"@{function} is not an entry of this program, which has "
@@ -608,6 +617,18 @@ def bad_device_map(message: str) -> Diagnostic:
         message=message,
         help='write role=device pairs, such as "host=cpu:0,accel=sim:0"',
     )
+
+
+def invalid_option(name: str, found: object, expected: str, help: str | None = None) -> Diagnostic:  # noqa: A002 - the diagnostic's own word
+    """``found`` is the value itself: shown if it is short and plain, else by its kind."""
+    plain = found is None or isinstance(found, str | bool | int | float)
+    shown = repr(found) if plain and len(repr(found)) <= 40 else f"of type {type(found).__name__}"
+    return Diagnostic("invalid-option", f"{name} is {shown}, expected {expected}", None, help)
+
+
+def not_a_module(found: object) -> Diagnostic:
+    how = "parse it first, reference_vm.parse(text)" if isinstance(found, str) else None
+    return invalid_option("module", found, "a Module", how)
 
 
 def device_unavailable(device: str, reason: str | None) -> Diagnostic:
@@ -769,11 +790,16 @@ def placement_pattern(found: str) -> Diagnostic:
     )
 
 
-def pattern_matches_nothing(pattern: str) -> Diagnostic:
+def pattern_matches_nothing(pattern: str, known: Sequence[str]) -> Diagnostic:
+    """``known`` are the names that a pattern may match."""
+    plain = pattern.strip("*")
+    near = difflib.get_close_matches(plain, known[:2000], n=3, cutoff=0.5)
+    listed = f"near it are {', '.join(near)}; " if near else ""
     return Diagnostic(
         code="placement-pattern",
-        message=f"no variable of the program has a name like {pattern}",
-        help="the pattern matches whole names, without % and quotes; * stands for any characters",
+        message=f"no variable or node of the program has a name like {pattern}",
+        help=f"{listed}a pattern matches whole names, without % and quotes; "
+        "* stands for any characters",
     )
 
 

@@ -89,6 +89,9 @@ class Builder:
     where: str = ""
     """The node being translated, put before what operators' own rules find."""
 
+    node: str = ""
+    """Its name; empty if it has none."""
+
     def nested(self) -> Builder:
         """Return a builder for a block inside this one."""
         return Builder(self.ops, self.names, self.contents, self.constants)
@@ -187,7 +190,7 @@ class Builder:
         return numbers if len(numbers) == len(content) else None
 
     def _bind(self, name: str, value: Expr, type_: Type, content: Content | None = None) -> Var:
-        var = Var(name, type_)
+        var = Var(name, type_, node=self.node or None)
         self.bindings.append(Binding(var, value))
         if content is not None:
             self.contents[var] = content

@@ -16,6 +16,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, defs
 
 from reference_vm.exchange import inlining, schemas
 from reference_vm.exchange.builder import Builder
+from reference_vm.exchange.declared import check_declared, check_value_info
 from reference_vm.exchange.node import OnnxNode, RuleTable
 from reference_vm.exchange.refusals import invalid, unsupported
 from reference_vm.exchange.scope import Scope, domain_of, read_names
@@ -84,7 +85,7 @@ class GraphImporter:
         return tuple(found)
 
     def _import_node(self, node: NodeProto, where: str, scope: Scope, build: Builder) -> None:
-        build.where = where
+        build.where, build.node = where, scope.node_name(node.name)
         inputs = tuple(_look_up(name, scope, where) for name in node.input)
         _check_outputs_new(node, scope, where)
         results = self._results(node, inputs, where, scope, build)
@@ -162,10 +163,14 @@ class GraphImporter:
             parent=scope,
             attributes=scope.attributes,
             prefix=scope.prefix,
+            node=scope.node,
         )
         self.declare(graph, child, inner)
         self.walk(graph.node, child, inner)
+        check_value_info(graph, child)
         results = self.outputs((output.name for output in graph.output), child)
+        for output, var in zip(graph.output, results, strict=True):
+            check_declared(output, var, f'{child.label}output "{output.name}"')
         if not results:
             raise invalid(where, f'subgraph "{graph.name}" has no outputs')
         result = results[0] if len(results) == 1 else inner.pack(results)

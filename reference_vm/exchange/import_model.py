@@ -14,7 +14,7 @@ import numpy.typing as npt
 from onnx import FunctionProto, GraphProto, ModelProto
 
 from reference_vm.exchange.builder import Builder
-from reference_vm.exchange.element_types import element_type_name, from_element_type
+from reference_vm.exchange.declared import check_declared, check_value_info
 from reference_vm.exchange.finish import finished
 from reference_vm.exchange.graphs import GraphImporter
 from reference_vm.exchange.load import ModelSource, load
@@ -59,10 +59,12 @@ def _main(model: ModelProto, folder: Path | None, known: Known) -> Function:
     importer = GraphImporter(RULES, _functions(model), folder)
     importer.declare(graph, scope, build)
     importer.walk(graph.node, scope, build)
+    check_value_info(graph, scope)
     results = importer.outputs((output.name for output in graph.output), scope)
     if not results:
         raise invalid("graph", "has no outputs")
-    _check_outputs(graph, results)
+    for entry, var in zip(graph.output, results, strict=True):
+        check_declared(entry, var, f'output "{entry.name}"')
     result = results[0] if len(results) == 1 else build.pack(results)
     body, params = finished(Block(tuple(build.bindings), result), params, build.names)
     assert result.type is not None
@@ -117,14 +119,3 @@ def _known(name: str, value: npt.NDArray[Any], type_: TensorType, build: Builder
     var = build.constant(value)
     build.names.give(var, name)
     return var
-
-
-def _check_outputs(graph: GraphProto, results: tuple[Var, ...]) -> None:
-    """Check that the outputs have the element types that the graph declares."""
-    for entry, var in zip(graph.output, results, strict=True):
-        declared = entry.type.tensor_type.elem_type
-        if not declared or not isinstance(var.type, TensorType):
-            continue
-        if from_element_type(declared) != var.type.dtype:
-            found = element_type_name(declared)
-            raise invalid(f'output "{entry.name}"', f"is declared {found}, but is {var.type.dtype}")

@@ -108,6 +108,7 @@ def body_scope(
         depth=depth,
         attributes=attributes,
         prefix=prefix,
+        node=scope.node_name(node.name),
         shown={inner: scope.display(outer) for inner, outer in named if outer},
         values=dict(zip(function.input, padded, strict=True)),
     )

@@ -32,11 +32,16 @@ def _read(source: ModelSource) -> tuple[ModelProto, Path | None]:
         return source, None
     if isinstance(source, bytes):
         return _parsed(source, "model"), None
+    if not isinstance(source, str | Path):
+        raise invalid(
+            "model", f"is a {type(source).__name__}, expected a path, bytes or ModelProto"
+        )
     path = Path(source)
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise invalid(f"model {path.name}", f"cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise invalid(f"model {path.name}", f"cannot be read: {reason}") from error
     return _parsed(data, f"model {path.name}"), path.parent
 
 

@@ -34,6 +34,9 @@ class Scope:
     prefix: str = ""
     """Put before the names of values, in a function body."""
 
+    node: str = ""
+    """The name of the node that calls, in a function body."""
+
     shown: Mapping[str, str] = field(default_factory=dict)
     """What values that are results of a function body are called instead."""
 
@@ -57,6 +60,10 @@ class Scope:
     def display(self, name: str) -> str:
         """Return what the variable for the value ``name`` is called."""
         return self.shown.get(name, self.prefix + name)
+
+    def node_name(self, name: str) -> str:
+        """Return what a node is called for placement, ``layer.1/MatMul`` in a function body."""
+        return "/".join(filter(None, (self.node, name)))
 
     def _chain(self) -> Iterator[Scope]:
         scope: Scope | None = self

@@ -7,6 +7,7 @@ of a few bytes cannot ask for terabytes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,9 @@ from reference_vm.types.arrays import to_numpy
 
 _INT32_FIELD: Final = ("i4", "u4", "i8", "u8", "i16", "u16", "i32", "bool", "f16", "bf16")
 _FLOAT8: Final = ("f8e4m3fn", "f8e5m2")
+_DATA_FIELDS: Final = (
+    *("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data"),
+)
 _FIELDS: Final = {"f32": "float_data", "f64": "double_data", "i64": "int64_data"}
 
 
@@ -39,6 +43,7 @@ def to_constant(tensor: TensorProto, where: str, folder: Path | None = None) -> 
         raise unsupported_type(where, element_type_name(tensor.data_type))
     if tensor.HasField("segment"):
         raise invalid(where, "is stored in segments, which ONNX never put to use")
+    _check_one_field(tensor, where)
     shape = _shape(tensor, where)
     count = math.prod(shape)
     if tensor.data_location == TensorProto.EXTERNAL:
@@ -47,6 +52,15 @@ def to_constant(tensor: TensorProto, where: str, folder: Path | None = None) -> 
     if tensor.HasField("raw_data"):
         return Constant(dtype, shape, _raw(tensor.raw_data, dtype, count, where))
     return Constant(dtype, shape, _field(tensor, dtype, count, where))
+
+
+def _check_one_field(tensor: TensorProto, where: str) -> None:
+    """Check that the data stands in one place; which one, is for others to check."""
+    found = [name for name in (*_DATA_FIELDS, "raw_data") if len(getattr(tensor, name))]
+    if tensor.data_location == TensorProto.EXTERNAL:
+        found.append("external_data")
+    if len(found) > 1:
+        raise invalid(where, f"has data in {' and in '.join(found)}, expected one of them")
 
 
 def _shape(tensor: TensorProto, where: str) -> tuple[int, ...]:
@@ -89,11 +103,27 @@ def _field(tensor: TensorProto, dtype: DType, count: int, where: str) -> bytes:
         raise invalid(where, f"has {found} elements in {name}, expected {expected}")
     if count == 0:
         return b""
+    _check_range(getattr(tensor, name), name, dtype, where)
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, OverflowError, TypeError) as error:
         raise invalid(where, f"has data in {name} that {dtype} cannot hold ({error})") from error
     return np.ascontiguousarray(array.astype(to_numpy(dtype), copy=False)).tobytes()
+
+
+def _check_range(found: Sequence[int], name: str, dtype: DType, where: str) -> None:
+    """Check that what a field of integers holds fits elements of ``dtype``, or their bits."""
+    if name not in ("int32_data", "uint64_data"):
+        return
+    if dtype.is_bool:
+        least, most = 0, 1
+    elif dtype.is_integer and dtype.bits >= 8:
+        least, most = dtype.minimum, dtype.maximum
+    else:
+        least, most = 0, (1 << max(dtype.bits, 8)) - 1  # the bits of a float, or of two integers
+    for value in (min(found), max(found)):
+        if not least <= value <= most:
+            raise invalid(where, f"has {value} in {name}, expected {least} to {most} for {dtype}")
 
 
 def _field_name(dtype: DType) -> str:

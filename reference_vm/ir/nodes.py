@@ -51,6 +51,10 @@ class Var:
     """The variable of the program as written, ``main/%x``, set by ``infer-types`` and kept through
     all rewriting; ``None`` for one that a pass made."""
 
+    node: str | None = field(default=None, repr=False)
+    """The name of the ONNX node that it was translated from, kept until devices are requested by
+    name; the text form does not have it."""
+
     @property
     def tensor(self) -> TensorType:
         """The type, of a variable known to be a tensor."""

@@ -40,7 +40,7 @@ MAX_DEPTH: Final = 100
 
 def with_type(var: Var, type_: Type | None) -> Var:
     """Return a new variable with this type, and the name, span and source of ``var``."""
-    return Var(var.name, type_, var.span, var.source)
+    return Var(var.name, type_, var.span, var.source, var.node)
 
 
 def fresh(var: Var) -> Var:

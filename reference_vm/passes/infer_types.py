@@ -138,7 +138,7 @@ class _FunctionTyper:
 
     def _typed(self, var: Var, type_: Type) -> Var:
         source = var.source or f"{self.function.name}/%{var.name}"
-        return Var(var.name, type_, var.span, source)
+        return Var(var.name, type_, var.span, source, var.node)
 
     def _block(self, block: Block) -> Block | None:
         """Return ``block`` typed; ``None`` if its result has no type."""

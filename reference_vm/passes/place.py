@@ -10,13 +10,14 @@ After::
     %"encoder/layer.1/add" = add(%x, %y) @accel
     %"encoder/layer.2/add" = add(%x, %y)
 
-A pattern is one of the shell's, ``*``, ``?`` and ``[…]``, for the unquoted name; of several that
-match, the last one counts. What the program places itself keeps its place, and so do host facts.
+A pattern is one of the shell's, ``*``, ``?`` and ``[…]``, for the unquoted name or for that of the
+ONNX node that the operator was translated from; of several that match, the last one counts. What
+the program places itself keeps its place, and so do host facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar, final
@@ -67,14 +68,19 @@ def _rules(text: str) -> list[tuple[str, str]]:
     return rules
 
 
-def _names(function: Function) -> list[str]:
-    return [var.name for var in (*function.params, *rewrite.bound(function.body))]
+def _names(function: Function) -> Iterator[str]:
+    for var in (*function.params, *rewrite.bound(function.body)):
+        yield from _names_of(var)
+
+
+def _names_of(var: Var) -> tuple[str, ...]:
+    return (var.name,) if var.node is None else (var.name, var.node)
 
 
 def _unmatched(module: Module, rules: Sequence[tuple[str, str]]) -> list[Diagnostic]:
-    names = {n for f in module.functions for n in _names(f)}
+    names = list(dict.fromkeys(n for f in module.functions for n in _names(f)))
     return [
-        catalog.pattern_matches_nothing(pattern)
+        catalog.pattern_matches_nothing(pattern, names)
         for pattern, _ in rules
         if not any(fnmatchcase(name, pattern) for name in names)
     ]
@@ -89,7 +95,7 @@ def _requests(
     found: dict[Var, VirtualDevice] = {}
     for binding in open_operators(function, ctx.ops, module):
         for pattern, vdevice in rules:
-            if fnmatchcase(binding.var.name, pattern):
+            if any(fnmatchcase(name, pattern) for name in _names_of(binding.var)):
                 found[binding.var] = vdevice
     return found
 

@@ -24,6 +24,8 @@ def check_executor(executor: str | None) -> None:
     """Raise `CompileError` unless there is a target of this name, or none is named."""
     if executor is None:
         return
+    if not isinstance(executor, str):
+        raise CompileError(catalog.invalid_option("executor", executor, ", ".join(TARGETS)))
     if executor not in TARGETS:
         raise CompileError(catalog.unknown_executor(executor, tuple(TARGETS)))
     if not _is_available(TARGETS[executor]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Module
 from reference_vm.source import Source
 from reference_vm.text.markers import markers
@@ -19,4 +20,6 @@ def parse(text: str | Source, name: str = "<text>") -> Module:
         CompileError: The text is not in the language. A syntax error is reported alone, what is
             wrong beyond the grammar all at once. Rules about names are those of `ir.verify`.
     """
+    if not isinstance(text, str | Source):
+        raise CompileError(catalog.invalid_option("text", text, "a string"))
     return parse_module(text if isinstance(text, Source) else Source(name, text))

@@ -65,11 +65,20 @@ class Cursor:
 
     def name(self, kind: str, expected: str) -> str:
         """Step over a ``LOCAL`` or ``GLOBAL`` and return the name without sigil and quotes."""
-        return unquote(self.take(kind, expected)[1:])
+        return self._text(self.take(kind, expected)[1:])
 
     def string(self, expected: str) -> str:
         """Step over a ``STRING`` and return its text."""
-        return unquote(self.take("STRING", expected))
+        return self._text(self.take("STRING", expected))
+
+    def _text(self, ident: str) -> str:
+        text = unquote(ident)
+        if ident.startswith('"') and any("\ud800" <= c <= "\udfff" for c in text):
+            span = self.span(self.at - 1)
+            found = ident.encode("ascii", "backslashreplace").decode()
+            expected = "text: \\ud800 to \\udfff are halves of characters, which stand in pairs"
+            raise CompileError(catalog.syntax_error(found, expected, span))
+        return text
 
     def integer(self, expected: str) -> int:
         """Step over an ``INT`` and return it."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import nodes
 from reference_vm.ir.trampoline import Steps, run
 from reference_vm.text.lexer import identifier, quote
@@ -32,7 +33,12 @@ def print_module(module: nodes.Module, short: bool = False) -> str:
 
     ``short`` leaves out the types of bindings that ``infer-types`` finds again: all but placed ones
     and those of ``match_cast`` and constructors.
+
+    Raises:
+        CompileError: It is no module.
     """
+    if not isinstance(module, nodes.Module):
+        raise CompileError(catalog.not_a_module(module))
     version = f"version {module.version} " if module.version != 1 else ""
     lines = [f"module {version}{{"]
     lines.extend(_vdevice_lines(module.vdevices))

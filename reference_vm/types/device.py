@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-_DEVICE = re.compile(r"(?P<kind>[a-z][a-z0-9_]*)(\.(?P<variant>[a-z0-9_-]+))?(:(?P<index>[0-9]+))?")
+_DEVICE = re.compile(
+    r"(?P<kind>[a-z][a-z0-9_]*)(\.(?P<variant>[a-z0-9_-]+))?(:(?P<index>[0-9]{1,9}))?"
+)
 
 
 @final
