@@ -181,6 +181,14 @@ def replay(item: pytest.Item, session: KitSession) -> str:
     return f"pytest {shlex.quote(item.nodeid)}{devices} --het-backend={asked.backend}"
 
 
+def shorten(report: pytest.TestReport, error: BaseException | None) -> None:
+    """Let lists of failures say what the kit found, without the name of its exception."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    summary = getattr(error, "summary", None) or (error if isinstance(error, UsageError) else None)
+    if crash is not None and summary is not None:
+        crash.message = str(summary)
+
+
 def _first_line(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else report.longreprtext

@@ -183,6 +183,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if ours.is_ours(item):
+        ours.shorten(report, None if call.excinfo is None else call.excinfo.value)
         record = ours.record_of(item, report, None if call.excinfo is None else call.excinfo.value)
         if record is not None:
             report.hettest = record.to_json()  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, final
 
 from hettest.errors import UsageError
-from hettest.runner.given import Args, Source, Where, arguments_of
+from hettest.runner.given import Args, Source, Where, arguments_of, briefly
 from hettest.runner.het import Het
 from hettest.runner.run import copied
 
@@ -52,6 +52,7 @@ class PairedBenchmark:
     begin: Callable[[], Any]
     """Returns pytest-benchmark's fixture, which complains if it is made and not used."""
 
+    @briefly
     def __call__(
         self,
         program: Source,
@@ -77,7 +78,6 @@ class PairedBenchmark:
         Raises:
             HetFailure: A check does not hold; nothing was timed.
         """
-        __tracebackhide__ = True
         prepared = self.het.prepare(
             program, on=self._where(on), policy=policy, place=place, entry=entry
         )

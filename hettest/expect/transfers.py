@@ -95,5 +95,6 @@ def listing(copies: Iterable[Copy]) -> str:
         size = "" if copy.bytes is None else f", {copy.bytes} bytes"
         reader = f" for {copy.reader}" if copy.reader else ""
         cause = f" ({copy.cause}{reader})" if copy.cause else ""
-        lines.append(f"  {copy.value or '?'}: {copy.source} -> {copy.target}{times}{size}{cause}")
+        value = copy.value or ("the result" if copy.cause in ("result", "deliver") else "?")
+        lines.append(f"  {value}: {copy.source} -> {copy.target}{times}{size}{cause}")
     return "\n".join(lines) or "  no transfers"

@@ -102,7 +102,7 @@ def _loosely(situation: Situation, expected: Value, ulps: float, reason: str) ->
         wrong = difference(array, want, ulps)
         if wrong is not None:
             return Clause("values", Status.FAILED, f"result {number}: {wrong}, {loosened}")
-    return Clause("values", Status.PROVEN, f"as the case says, {loosened}")
+    return Clause("values", Status.PROVEN, f"as expected, {loosened}")
 
 
 def difference(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> str | None:
@@ -118,7 +118,10 @@ def difference(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> str 
     if not wrong.size:
         return None
     place = tuple(wrong[0].tolist())
-    return f"element {list(place)}: found {found[place]}, expected {expected[place]}"
+    return (
+        f"{len(wrong)} of {found.size} elements differ; "
+        f"element {list(place)}: found {found[place]}, expected {expected[place]}"
+    )
 
 
 def _close(found: NDArray[Any], expected: NDArray[Any], ulps: float) -> NDArray[np.bool_]:

@@ -47,6 +47,11 @@ class Comparison:
         return _largest(np.where(self.undecided, 0.0, part))
 
     @property
+    def beyond(self) -> int:
+        """How many decided elements differ by more than is allowed."""
+        return int(np.count_nonzero(~self.undecided & (self.difference > self.allowed)))
+
+    @property
     def place(self) -> tuple[int, ...]:
         """The index of the element whose difference is the largest part of what is allowed."""
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Judge a run's values: the four numeric checks, and what the case expects.
+"""Judge a run's values: the four numeric checks, and what expected.
 
 1. *local*: each operator, on the operands that it got in the run, is within its own bound;
 2. *ratio*: the placed run is at most 4 times worse than the CPU-only run, or than 4 unit
@@ -97,7 +97,13 @@ def _local_detail(
     return (
         f"{name} = {op}{line}: element {list(place)} is {seen[place]}, "
         f"expected {float(estimate.value[place])!r} within {comparison.allowed[place]:.3g}"
+        f"{_share(comparison.beyond, seen.size)}"
     )
+
+
+def _share(wrong: int, size: int) -> str:
+    """Return how many elements differ, where any does."""
+    return f"; {wrong} of {size} elements differ" if wrong else ""
 
 
 def _decided(undecided: int, elements: int) -> Status:
@@ -231,13 +237,13 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
     wrong = misfit(seen, wanted)
     if wrong is not None:
         return Check("expected", Status.FAILS, f"{wrong} by the case", float("inf"))
-    worst, text = 0.0, "as the case says"
+    worst, text = 0.0, "as expected"
     triples = zip(estimates, leaves(seen), leaves(wanted), strict=True)
     for number, (estimate, array, want) in enumerate(triples):
         if array.shape != want.shape or array.dtype != want.dtype:
             detail = (
                 f"result {number} is {array.dtype}{list(array.shape)}, "
-                f"the case expects {want.dtype}{list(want.shape)}"
+                f"expected {want.dtype}{list(want.shape)}"
             )
             return Check("expected", Status.FAILS, detail, float("inf"))
         literal = Estimate.exact(want, estimate.dtype)
@@ -250,7 +256,10 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
         if comparison.worst > worst:
             worst, place = comparison.worst, comparison.place
             found, wanted_ = array[place], want[place]
-            text = f"result {number}, element {list(place)}: found {found}, expected {wanted_}"
+            share = _share(comparison.beyond, array.size)
+            text = (
+                f"result {number}, element {list(place)}: found {found}, expected {wanted_}{share}"
+            )
     return Check("expected", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
 
 

@@ -6,12 +6,13 @@ compiled or run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, Union
 
 from hettest.devicemap import Binding, canonical, parse_binding
-from hettest.errors import UsageError
+from hettest.errors import HettestError, UsageError
 from hettest.language import (
     DiagnosticError,
     Module,
@@ -27,6 +28,9 @@ from hettest.runner.program import ModuleProgram, TextProgram
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 Source: TypeAlias = Union[str, bytes, Path, Module]
 """A program: its text, a module, or an ONNX model by path or as bytes."""
 
@@ -40,6 +44,32 @@ Args: TypeAlias = Union[Sequence["Value"], Mapping[str, "Value"]]
 class HetFailure(AssertionError):
     """A check did not hold; the message says found, expected, place, and what was executed."""
 
+    def __init__(self, message: str, summary: str | None = None) -> None:
+        super().__init__(message)
+        self.summary = summary or next(iter(message.splitlines()), "")
+        """What is wrong, in one line, for lists of failures."""
+
+
+def headline(error: Exception, code: str | None = None) -> str:
+    """Return the first line of a refusal, with its code: ``error[dtype-mismatch]: add: …``."""
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    return first if code is None or code in first else f"error[{code}]: {first}"
+
+
+def briefly(method: Callable[P, R]) -> Callable[P, R]:
+    """Let the kit's own errors that come out of ``method`` show its caller, and nothing inside."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
+        try:
+            return method(*args, **kwargs)
+        except (HettestError, HetFailure) as error:
+            error.__traceback__ = None
+            raise error
+
+    return call
+
 
 def program_of(source: Source) -> TextProgram | ModuleProgram:
     """Return the program that a test gave.
@@ -48,7 +78,6 @@ def program_of(source: Source) -> TextProgram | ModuleProgram:
         HetFailure: The program is malformed; with its diagnostics.
         UsageError: There is no such file, or it is no program.
     """
-    __tracebackhide__ = True
     if isinstance(source, Module):
         return ModuleProgram("program", source)
     if isinstance(source, bytes):
@@ -67,16 +96,16 @@ def program_of(source: Source) -> TextProgram | ModuleProgram:
     try:
         assert program.module is not None
     except DiagnosticError as error:
-        raise HetFailure(f"program: the program is malformed:\n{error}") from None
+        message = f"program: the program is malformed:\n{error}"
+        raise HetFailure(message, headline(error)) from None
     return program
 
 
 def _imported(name: str, model: Path | bytes) -> Module:
-    __tracebackhide__ = True
     try:
         return from_onnx(model)
     except DiagnosticError as error:
-        raise HetFailure(f"{name}: the model is refused:\n{error}") from None
+        raise HetFailure(f"{name}: the model is refused:\n{error}", headline(error)) from None
 
 
 def roles_of(program: TextProgram | ModuleProgram) -> tuple[str, ...]:
@@ -90,7 +119,6 @@ def binding_of(roles: Sequence[str], on: Where) -> Binding:
     Raises:
         UsageError: There are more devices than roles, or fewer, or one is no device.
     """
-    __tracebackhide__ = True
     if isinstance(on, str) and "=" in on:
         return parse_binding(on)
     if isinstance(on, Mapping):
@@ -115,7 +143,6 @@ def arguments_of(module: Module, entry: str, given: Args) -> tuple[Value, ...]:
         UsageError: There is no such function, or the arguments do not fit its parameters; names
             the parameter.
     """
-    __tracebackhide__ = True
     function = module.by_name.get(entry)
     if function is None:
         listed = ", ".join(f"@{name}" for name in module.by_name)
@@ -129,7 +156,6 @@ def arguments_of(module: Module, entry: str, given: Args) -> tuple[Value, ...]:
 
 
 def _in_order(function: nodes.Function, given: Args) -> tuple[Value, ...]:
-    __tracebackhide__ = True
     names = [param.name for param in function.params]
     listed = ", ".join(f"%{name}" for name in names) or "none"
     if isinstance(given, Mapping):

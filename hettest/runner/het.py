@@ -40,6 +40,8 @@ from hettest.runner.given import (
     Where,
     arguments_of,
     binding_of,
+    briefly,
+    headline,
     program_of,
     roles_of,
 )
@@ -133,6 +135,7 @@ class Het:
 
     host: str = field(default="cpu:0")
 
+    @briefly
     def prepare(
         self,
         program: Source,
@@ -159,7 +162,6 @@ class Het:
                 devices than roles, or fewer.
             BackendCrash: The backend raised something other than a rejection.
         """
-        __tracebackhide__ = True
         read = program_of(program)
         roles = roles_of(read)
         binding = binding_of(roles, on)
@@ -177,6 +179,7 @@ class Het:
             self._compile(read, dict.fromkeys(roles or binding, self.host), alone),
         )
 
+    @briefly
     def check(
         self,
         program: Source,
@@ -200,12 +203,12 @@ class Het:
             UsageError: What was asked for makes no sense; says why.
             BackendCrash: The backend raised something other than a rejection.
         """
-        __tracebackhide__ = True
         prepared = self.prepare(
             program, on=on, policy=policy, default=default, place=place, entry=entry
         )
         return self.check_prepared(prepared, args, entry=entry, expected=expected)
 
+    @briefly
     def check_prepared(
         self,
         prepared: Prepared,
@@ -215,7 +218,6 @@ class Het:
         expected: Value | None = None,
     ) -> Report:
         """As `check`, for a program that was compiled by `prepare`."""
-        __tracebackhide__ = True
         module = prepared.program.module
         given = arguments_of(module, entry, args)
         handed = copied(given)
@@ -238,7 +240,9 @@ class Het:
         clauses = list(kept_claims(situation, self.backend.capabilities))
         clauses += _checked(situation)
         if any(c.status is Status.FAILED for c in clauses):
-            raise HetFailure(_story(prepared, clauses, placed))
+            wrong = next(c for c in clauses if c.status is Status.FAILED)
+            summary = f"{wrong.name}: {wrong.detail.splitlines()[0]}"
+            raise HetFailure(_story(prepared, clauses, placed), summary)
         return Report(
             results=placed.results,
             cpu_only=alone.results,
@@ -252,7 +256,6 @@ class Het:
         return tuple(dict.fromkeys(device.kind for device in devices_of(self.backend)))
 
     def _check_kinds(self, devices: Iterable[str]) -> None:
-        __tracebackhide__ = True
         for device in devices:
             if kind_of(device) not in self._kinds:
                 listed = ", ".join(self._kinds) or "none"
@@ -261,30 +264,29 @@ class Het:
                 )
 
     def _compile(self, program: Program, binding: Binding, options: Options) -> Executable:
-        __tracebackhide__ = True
         try:
             return compiled(self.backend, program, binding, options)
         except ProtocolBreach as breach:
             raise HetFailure(f"{program.id}: {breach}") from None
         except Rejected as rejected:
             raise HetFailure(
-                f"{program.id}: refused at {rejected.stage} for {show(binding)}:\n{rejected}"
+                f"{program.id}: refused at {rejected.stage} for {show(binding)}:\n{rejected}",
+                headline(rejected, rejected.code),
             ) from None
 
 
 def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) -> Observation:
-    __tracebackhide__ = True
     try:
         return observed(executable, entry, args)
     except ProtocolBreach as breach:
         raise HetFailure(f"the run on {where}: {breach}") from None
     except Rejected as rejected:
-        raise HetFailure(f"the run on {where} ended in an error:\n{rejected}") from None
+        message = f"the run on {where} ended in an error:\n{rejected}"
+        raise HetFailure(message, headline(rejected, rejected.code)) from None
 
 
 def _checked(situation: Situation) -> list[Clause]:
     """Return what all checks find; the CPU-only run has been made, so only the kit can raise."""
-    __tracebackhide__ = True
     try:
         return [clause for check in CHECKS for clause in check(situation)]
     except HettestError:

@@ -28,6 +28,7 @@ from hettest.case.model import Case, Run
 from hettest.errors import BackendCrash, CaseError, ProtocolBreach
 from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
+from hettest.expect.claims import check as kept_claims
 from hettest.expect.situation import Situation
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Status, worst
@@ -37,8 +38,6 @@ from hettest.runner.story import failure, replay
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
-
-_CLAIMED_FIELDS = {"observe:placement": "executions", "observe:copies": "copies"}
 
 
 @final
@@ -193,7 +192,6 @@ class _Run:
             assert rejected is not None
             yield diagnostics.unexpected(case, rejected)
             return
-        yield from unkept_claims(self.observation, claims)
         situation = Situation(
             module=module,
             entry=run.entry,
@@ -208,6 +206,7 @@ class _Run:
             numbers_hold=item.is_straight,
             handed=handed,
         )
+        yield from kept_claims(situation, claims)
         clauses = [clause for check in CHECKS for clause in check(situation)]
         yield from _advised(clauses, run.advisory, claims)
 
@@ -286,23 +285,6 @@ def _advised(
         else:
             detail = f"{clause.detail}\nadvisory, since only we pin it: {pin}"
             yield replace(clause, status=Status.ADVISORY, detail=detail)
-
-
-def unkept_claims(observation: Observation, claims: frozenset[str]) -> Iterator[Clause]:
-    """Yield a failed clause for each field that is claimed and absent, or given and not claimed."""
-    for word, name in _CLAIMED_FIELDS.items():
-        claimed = not missing([word], claims)
-        given = getattr(observation, name) is not None
-        if claimed and not given:
-            detail = f"the backend claims {word} but its observation has no {name}"
-            yield Clause("backend", Status.FAILED, detail)
-        elif given and not claimed:
-            detail = f"the observation has {name}, but the backend does not claim {word}"
-            yield Clause("backend", Status.FAILED, detail)
-    sized = all(copy.bytes is not None for copy in observation.copies or ())
-    if not sized and not missing(["observe:bytes"], claims):
-        detail = "the backend claims observe:bytes but shows a transfer without its bytes"
-        yield Clause("backend", Status.FAILED, detail)
 
 
 def _reads_text(claims: frozenset[str]) -> bool:

@@ -75,3 +75,41 @@ def test_a_device_of_the_reference_holds_arrays(pytester: pytest.Pytester) -> No
     )
 
     pytester.runpytest("--devices=cpu,sim", "--het-backend=reference_vm").assert_outcomes(passed=2)
+
+
+def test_a_refused_program_is_listed_with_its_diagnostic(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    pytester.makepyfile(test_it=TEST.replace("%d = ", "%d "))
+
+    result = run("--devices=cpu,sim", "-rf")
+
+    result.stdout.fnmatch_lines(
+        [
+            "failed (2):",
+            "  *::test_it[[]cpu:0-sim:0[]]: error[[]syntax-error[]]: found *",
+            "FAILED *::test_it[[]cpu:0-sim:0[]] - error[[]syntax*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*hettest/runner/*")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("(A, A)", "(A,)", "*UsageError: found 1 arguments; @main takes %a, %b"),
+        ("on=device_pair", "on='nowhere!'", "*UsageError: found 'nowhere!', expected a device*"),
+        ("on=device_pair", "on='cpu,npu'", "*UsageError: found device npu:0, but fake has *"),
+        ("check(PROGRAM", "check('missing.onnx'", "*UsageError: found no file missing.onnx"),
+    ],
+)
+def test_wrong_usage_shows_the_test_and_not_the_kit(
+    pytester: pytest.Pytester, run: Run, old: str, new: str, message: str
+) -> None:
+    pytester.makepyfile(TEST.replace(old, new))
+
+    result = run("--devices=cpu,sim")
+
+    result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*hettest/*.py:*")
+    result.stdout.no_fnmatch_line("*devicemap.py:*")

@@ -80,3 +80,19 @@ def test_arguments_of_the_caller_are_not_handed_over() -> None:
     Het(Backend()).check(PROGRAM, (A, B), on=PAIR)
 
     np.testing.assert_array_equal(A, before)
+
+
+def test_a_refusal_is_summed_up_by_its_diagnostic() -> None:
+    with pytest.raises(HetFailure) as caught:
+        Het(Backend()).check(PROGRAM.replace("%d = ", "%d "), (A, B), on=PAIR)
+
+    assert caught.value.summary.startswith("error[syntax-error]: ")
+
+
+def test_wrong_values_say_how_many_there_are() -> None:
+    with pytest.raises(HetFailure) as caught:
+        Het(Backend()).check(PROGRAM, (A, B), on=PAIR, expected=(A + B) - A * B + A)
+
+    assert caught.value.summary.startswith("values: expected: result 0, element [")
+    assert "; 3 of 4 elements differ" in caught.value.summary
+    assert "the case" not in str(caught.value)

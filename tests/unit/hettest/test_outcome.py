@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from hettest.backend.protocol import Copy
+from hettest.expect.transfers import listing
 from hettest.outcome import Clause, Ledger, Outcome, Record, Status
 from hettest.report import ReportContent, write
 from hettest.report.json_report import SCHEMA, read
@@ -140,3 +142,29 @@ def test_the_form_follows_the_name(tmp_path: Path) -> None:
 
     assert json.loads((tmp_path / "deep" / "x.json").read_text())["schema"] == "hettest-report-1"
     assert ElementTree.parse(tmp_path / "x.xml").getroot().tag == "testsuites"
+
+
+def test_many_unsupported_items_are_counted_by_what_is_missing() -> None:
+    lacking = ["op:det", "op:det, mode:rpc"] * 5 + ["input:hir (what, then, is it)"]
+    ended = [
+        Record(f"a/{i}[x]", Outcome.UNSUPPORTED, f"not claimed: {words}", level=2)
+        for i, words in enumerate(lacking)
+    ]
+
+    found = list(lines(content(ended)))
+
+    assert found[2:6] == [
+        "unsupported (11):",
+        "  10 items, first a/0[x]: not claimed: op:det",
+        "  5 items, first a/1[x]: not claimed: mode:rpc",
+        "  a/10[x]: not claimed: input:hir (what, then, is it)",
+    ]
+
+
+def test_a_delivered_result_is_called_so() -> None:
+    copies = [Copy("sim:0", "cpu:0", None, 16, "deliver"), Copy("sim:0", "cpu:0", None, 4, "read")]
+
+    assert listing(copies).splitlines() == [
+        "  the result: sim:0 -> cpu:0, 16 bytes (deliver)",
+        "  ?: sim:0 -> cpu:0, 4 bytes (read)",
+    ]

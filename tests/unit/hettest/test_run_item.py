@@ -185,7 +185,7 @@ def test_a_looser_bound_is_shown_with_its_reason(tmp_path: Path) -> None:
     record = run(tmp_path, text(tail=tail))
 
     (values,) = (c for c in record.clauses if c.name == "values")
-    assert values.detail == "as the case says, within 4 ulp, since the engine rounds twice here"
+    assert values.detail == "as expected, within 4 ulp, since the engine rounds twice here"
     wrong = run(tmp_path, text(tail=tail), fake_backend.wrong_value)
     assert "element [0]: found 2.0, expected 1.0, within 4 ulp" in wrong.text
 
