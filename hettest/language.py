@@ -14,6 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from reference_vm.diagnostics import CompileError, Diagnostic, DiagnosticError
+from reference_vm.diagnostics.codes import CODES
 from reference_vm.ir import nodes
 from reference_vm.ir.nodes import Module
 from reference_vm.source import Span
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from reference_vm.types.arrays import to_numpy
 
 __all__ = [
+    "CODES",
     "DTYPES",
     "AdtType",
     "CompileError",

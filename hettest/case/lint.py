@@ -6,6 +6,7 @@ follow from the definition; its summary states a fact.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,12 @@ from typing import final
 from hettest.case.counts import Transfers, transfers
 from hettest.case.expansion import DEVICE_COUNTS, Item, expand, roles_of
 from hettest.case.explicit import NotExplicit
-from hettest.case.loader import load
+from hettest.case.loader import load, markers
 from hettest.case.model import ORACLE, Case, Counts, Limits, Run, Tensor, Written
 from hettest.case.walk import bindings, name_of
 from hettest.errors import CaseError, Problem
 from hettest.language import (
+    CODES,
     DiagnosticError,
     Module,
     Poly,
@@ -27,6 +29,8 @@ from hettest.language import (
     TupleType,
     Type,
     parse,
+    nodes,
+    operators,
 )
 
 MOST_ITEMS = 12
@@ -91,7 +95,8 @@ def _word_problems(case: Case) -> Iterator[Problem]:
     for word in case.requires:
         if word not in DEVICE_COUNTS and word.partition(":")[0] not in _AREAS:
             message = (
-                f"{word} is no word; known are {', '.join(sorted(DEVICE_COUNTS))} and {_AREAS}"
+                f"{word} is no word; known are {', '.join(sorted(DEVICE_COUNTS))}, and words that "
+                f"begin with {', '.join(f'{area}:' for area in _AREAS)}"
             )
             yield Problem(str(case.path), None, "requires", message)
 
@@ -106,6 +111,7 @@ class _Checker:
 
     def problems(self) -> Iterator[Problem]:
         case = self.case
+        yield from self._codes()
         try:
             module = parse(case.program, case.id)
         except DiagnosticError as error:
@@ -113,11 +119,28 @@ class _Checker:
             return
         if case.refused:
             return
+        yield from self._operators(module)
         yield from self._names(module)
         wrong = [problem for run in case.runs for problem in self._run(run, module)]
         yield from wrong
         if not wrong:
             yield from self._numbers(module)
+
+    def _codes(self) -> Iterator[Problem]:
+        """Yield the markers and errors that name no diagnostic."""
+        case = self.case
+        for number, line in enumerate(case.program.split("\n"), start=1):
+            if line.count("//~") > sum(1 for _ in markers(line)):
+                yield self._problem(
+                    "program", "has a marker without a code", case.file_line(number)
+                )
+        for marker in case.markers:
+            if marker.code not in CODES:
+                line_ = case.file_line(marker.line)
+                yield self._problem("program", _no_code(marker.code), line_)
+        for run in case.runs:
+            if run.error is not None and run.error not in CODES:
+                yield self._problem(f"run {run.name}.error", _no_code(run.error), run.line)
 
     def _malformed(self, error: DiagnosticError) -> Iterator[Problem]:
         found = error.diagnostics[0]
@@ -128,6 +151,17 @@ class _Checker:
         elif found.code not in codes:
             message = f"is refused with {found.code}, expected {' or '.join(sorted(codes))}"
             yield self._problem("program", message, line)
+
+    def _operators(self, module: Module) -> Iterator[Problem]:
+        """Yield the operators that the language does not have, each on its line."""
+        for function in module.functions:
+            for binding in bindings(function):
+                call = binding.value
+                if isinstance(call, nodes.Call) and call.op not in operators():
+                    line = None if call.span is None else self.case.file_line(call.span.line)
+                    near = difflib.get_close_matches(call.op, operators(), n=1)
+                    hint = f"; did you mean {near[0]}?" if near else ""
+                    yield self._problem("program", f"found no operator {call.op}{hint}", line)
 
     def _names(self, module: Module) -> Iterator[Problem]:
         roles = {vdevice.role for vdevice in module.vdevices}
@@ -143,6 +177,9 @@ class _Checker:
                 yield self._problem(where, f"the program binds no %{name}", line)
             elif binding.request is None:
                 message = "is not requested in the program; only requested operators may be listed"
+                yield self._problem(where, message, line)
+            elif binding.request.role != role:
+                message = f"says @{role}, but the program requests @{binding.request.role}"
                 yield self._problem(where, message, line)
             if role not in roles:
                 yield self._problem(where, f"@{role} is no role of the program", line)
@@ -160,6 +197,7 @@ class _Checker:
         for name in sorted(set(wanted) ^ set(run.args)):
             known = "has no parameter" if name in run.args else "needs an argument"
             yield self._problem(where, f"@{run.entry} {known} {name}", run.line)
+        yield from self._arrays(run)
         for name, written in run.args.items():
             if name in wanted and (wrong := _mismatch(written, wanted[name])):
                 yield self._problem(f"{where}.args.{name}", wrong, run.line)
@@ -170,6 +208,19 @@ class _Checker:
         if run.result == ORACLE and self.case.expect.values.ulps is not None:
             message = "a looser bound needs a literal result"
             yield self._problem("expect.values", message, run.line)
+
+    def _arrays(self, run: Run) -> Iterator[Problem]:
+        """Yield what is wrong with the arrays themselves, such as a file that is missing."""
+        from hettest.case.tensors import value
+
+        written = list(run.args.values())
+        if isinstance(run.result, Tensor | tuple):
+            written.append(run.result)
+        for one in written:
+            try:
+                value(one, self.case.path)
+            except CaseError as error:
+                yield from error.problems
 
     def _numbers(self, module: Module) -> Iterator[Problem]:
         items = [i for i in expand(self.case, _named(self.case)) if i.is_straight and i.run]
@@ -198,6 +249,11 @@ class _Checker:
             if not limits.admits(right):
                 message = f"says {limits}{what} under {item.policy}; the definition gives {right}"
                 yield self._problem(where, message, counts.line)
+
+
+def _no_code(code: str) -> str:
+    close = difflib.get_close_matches(code, CODES, n=1)
+    return f"{code} is no code{f'; did you mean {close[0]}?' if close else ''}"
 
 
 def _of(found: Transfers, name: str) -> tuple[int, int]:

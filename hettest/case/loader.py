@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from hettest.case.elements import wrong_tensor
 from hettest.case.lines import Path as KeyPath
 from hettest.case.lines import key_lines, line_of, show
 from hettest.case.model import (
@@ -27,7 +28,7 @@ from hettest.case.model import (
     Written,
 )
 from hettest.case.schema import violations
-from hettest.case.sweep import combinations, fill
+from hettest.case.sweep import combinations, fill, wrong_sweep
 from hettest.devicemap import Bind
 from hettest.errors import CaseError, Problem
 
@@ -41,18 +42,38 @@ def load(path: Path, root: Path) -> tuple[Case, ...]:
     """Return the cases of one file, whose id is its path under ``root``.
 
     Raises:
-        CaseError: The file is no TOML, breaks the schema, or names what it does not have.
+        CaseError: The file cannot be read, is no TOML, breaks the schema, names what it does not
+            have, or writes down a tensor that cannot be.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        return _load(path, root)
+    except RecursionError as error:
+        raise CaseError([Problem(str(path), None, "", "is nested too deeply")]) from error
+
+
+def _load(path: Path, root: Path) -> tuple[Case, ...]:
+    text = _read(path)
     case_id = path.relative_to(root).with_suffix("").as_posix()
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and integers of thousands of digits
         raise CaseError([_toml_problem(path, error)]) from error
     return _Reader(path, case_id, text, key_lines(text)).cases(data)
 
 
-def _toml_problem(path: Path, error: tomllib.TOMLDecodeError) -> Problem:
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = f"byte {error.object[error.start]:#04x} is not UTF-8"
+        raise CaseError([Problem(str(path), line, "", message)]) from error
+    except OSError as error:
+        message = f"cannot be read: {error.strerror}"
+        raise CaseError([Problem(str(path), None, "", message)]) from error
+
+
+def _toml_problem(path: Path, error: ValueError) -> Problem:
     found = _TOML_PLACE.search(str(error))
     line = int(found[1]) if found else None
     return Problem(str(path), line, "", _TOML_PLACE.sub("", str(error)))
@@ -68,8 +89,9 @@ class _Reader:
 
     def cases(self, data: dict[str, Any]) -> tuple[Case, ...]:
         sweep = data.pop("sweep", {})
-        if not isinstance(sweep, dict):
-            raise CaseError([self._problem(("sweep",), "found no table, expected [sweep]")])
+        wrong = list(wrong_sweep(sweep))
+        if wrong:
+            raise CaseError([self._problem(("sweep", *path), message) for path, message in wrong])
         return tuple(self._case(data, combination) for combination in combinations(sweep))
 
     def _problem(self, path: KeyPath, message: str) -> Problem:
@@ -97,7 +119,7 @@ class _Reader:
             program_line=self._program_line(),
             runs=self._runs(filled.get("run", [])),
             expect=self._expect(expect),
-            markers=tuple(_markers(filled["program"])),
+            markers=tuple(markers(filled["program"])),
             swept=tuple(f"{name}={word}" for name, (word, _) in combination.items()),
         )
 
@@ -157,9 +179,8 @@ class _Reader:
             fill=value.get("fill"),
             line=line_of(self.lines, path),
         )
-        elements = _product(tensor.shape)
-        if tensor.data is not None and len(tensor.data) != elements:
-            message = f"found {len(tensor.data)} elements, expected {elements} for {value['shape']}"
+        message = wrong_tensor(tensor)
+        if message is not None:
             raise CaseError([self._problem(path, message)])
         return tensor
 
@@ -188,13 +209,6 @@ def _is_value(result: Any) -> bool:
     return isinstance(result, dict | list)
 
 
-def _product(shape: tuple[int, ...]) -> int:
-    elements = 1
-    for dim in shape:
-        elements *= dim
-    return elements
-
-
 def _by_policy(table: Mapping[str, Any]) -> dict[str, Limits]:
     return {
         policy: limits
@@ -213,7 +227,8 @@ def _for_policy(limit: Any, policy: str) -> int | None:
     return limit.get(policy) if isinstance(limit, dict) else limit
 
 
-def _markers(program: str) -> Iterator[Marker]:
+def markers(program: str) -> Iterator[Marker]:
+    """Yield the program's markers, from the top."""
     for number, line in enumerate(program.split("\n"), start=1):
         for found in _MARKER.finditer(line):
             yield Marker(found[2], number - len(found[1]))

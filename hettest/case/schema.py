@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -19,8 +19,16 @@ SCHEMA = Path(__file__).with_name("schema.json")
 @cache
 def _validator() -> Validator:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    make: Any = extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
+    return cast("Validator", make(json.loads(SCHEMA.read_text(encoding="utf-8"))))
+
+
+def _is_integer(_: object, found: object) -> bool:
+    """Whether a value is written as an integer; ``2.0`` is not."""
+    return isinstance(found, int) and not isinstance(found, bool)
 
 
 def violations(data: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:

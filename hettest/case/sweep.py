@@ -26,6 +26,26 @@ def combinations(sweep: Mapping[str, Any]) -> Iterator[Mapping[str, tuple[str, A
         yield dict(combination)
 
 
+def wrong_sweep(sweep: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what is wrong with ``[sweep]``: the path of the key inside it, and the message."""
+    if not isinstance(sweep, dict):
+        yield (), "found no table, expected [sweep]"
+        return
+    for name, values in sweep.items():
+        if not isinstance(values, list | dict):
+            yield (
+                (name,),
+                f"found {values!r}, expected a list of values, or a table that names them",
+            )
+            continue
+        words = [word for word, _ in _named_values(values)]
+        twice = next((word for word in words if words.count(word) > 1), None)
+        if not words:
+            yield (name,), "has no values, so that there would be no items"
+        elif twice is not None:
+            yield (name,), f"has {twice} twice"
+
+
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
     """Return ``value`` with each ``${name}`` inside it replaced.
 

@@ -58,9 +58,14 @@ def _shaped(array: NDArray[Any], tensor: Tensor, case_file: Path) -> NDArray[Any
 def _loaded(tensor: Tensor, case_file: Path) -> NDArray[Any]:
     path = case_file.parent / (tensor.file or "")
     try:
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise _wrong(tensor, case_file, f"{tensor.file}: {error}") from error
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        message = f"{tensor.file} cannot be read: {error.strerror or error}"
+        raise _wrong(tensor, case_file, message) from error
+    except Exception as error:  # NumPy raises many kinds for a file that is no array
+        raise _wrong(tensor, case_file, f"{tensor.file} holds no plain array: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise _wrong(tensor, case_file, f"{tensor.file} holds several arrays, expected one")
     wanted = numpy_dtype(tensor.dtype)
     if array.dtype != wanted or array.shape != tensor.shape:
         found = f"found {array.dtype}{list(array.shape)}"

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from reference_vm.diagnostics.codes import CODES
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 CODE = re.compile(r"[a-z]+(-[a-z0-9]+)+")
@@ -43,6 +45,10 @@ def test_each_code_has_a_section() -> None:
 
     assert len(codes) > 50
     assert sorted(codes - set(SECTIONS)) == []
+
+
+def test_the_codes_that_cases_may_name_are_the_sections() -> None:
+    assert sorted(CODES) == SECTIONS, "write the new code into reference_vm/diagnostics/codes.py"
 
 
 def test_each_section_is_of_a_code() -> None:

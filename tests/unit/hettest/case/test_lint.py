@@ -39,6 +39,9 @@ def test_a_sound_case_has_no_problem(tmp_path: Path) -> None:
         ("args.b", "args.c", "@main has no parameter c"),
         ('args.b = { dtype = "f32"', 'args.b = { dtype = "i32"', "found i32, expected f32"),
         ("distinct-devices", "many-devices", "many-devices is no word"),
+        ("distinct-devices", "many-devices", "three-devices, two-devices, and words that begin"),
+        ('t = "accel"', 't = "host"', "says @host, but the program requests @accel"),
+        ("multiply(", "multiplie(", "found no operator multiplie; did you mean multiply?"),
         ("%d = subtract", "%d subtract", "[syntax"),
     ],
 )
@@ -72,5 +75,13 @@ def test_a_refused_program_is_refused_with_its_marker(tmp_path: Path) -> None:
     code = right[0].rpartition("[")[2].rstrip("]")
     marked = malformed.replace("%d subtract(%s, %t)  @host", f"%d subtract(%s, %t) //~ {code}")
     assert problems(tmp_path, text(marked, run="")) == []
-    wrong = malformed.replace("%d subtract(%s, %t)  @host", "%d subtract(%s, %t) //~ other")
-    assert "expected other" in problems(tmp_path, text(wrong, run=""))[0]
+    other = "%d subtract(%s, %t) //~ shape-mismatch"
+    wrong = malformed.replace("%d subtract(%s, %t)  @host", other)
+    assert "expected shape-mismatch" in problems(tmp_path, text(wrong, run=""))[0]
+
+
+def test_an_unknown_operator_is_told_on_its_own_line(tmp_path: Path) -> None:
+    wrong = SOUND.replace("multiply(", "multiplie(")
+    line = next(n for n, row in enumerate(wrong.splitlines(), 1) if "multiplie" in row)
+
+    assert f"area/name.toml:{line}: program: found no operator" in problems(tmp_path, wrong)[0]
