@@ -28,9 +28,9 @@ from hettest.language import (
     TensorType,
     TupleType,
     Type,
-    parse,
     nodes,
     operators,
+    parse,
 )
 
 MOST_ITEMS = 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,16 +20,12 @@ HELP = "Check the form of case files, and recompute their exact numbers, without
 
 def run(
     root: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="the folder of cases [default: our own]")
+        Path | None,
+        typer.Argument(metavar="PATH", help="a folder of cases, or one case [default: our own]"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print problems as JSON")] = False,
 ) -> None:
-    folder = corpus_root() if root is None else root
-    if not folder.is_dir():
-        raise UsageError(f"found no folder {folder}")
-    files = case_files(folder)
-    if not files:
-        raise UsageError(f"found no case files under {folder}")
+    files, folder = _files(corpus_root() if root is None else root)
     problems = list(problems_in(files, folder))
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(p) for p in problems], indent=1))
@@ -37,3 +34,21 @@ def run(
             typer.echo(str(problem))
         typer.echo(f"case files: {len(files)}, problems: {len(problems)}")
     raise typer.Exit(1 if problems else 0)
+
+
+def _files(path: Path) -> tuple[Sequence[Path], Path]:
+    """Return the case files at ``path``, and the folder under which their ids are."""
+    if path.is_file():
+        return (path.resolve(),), _root_of(path.resolve())
+    if not path.is_dir():
+        raise UsageError(f"found no file or folder {path}")
+    files = case_files(path)
+    if not files:
+        raise UsageError(f"found no case files under {path}")
+    return files, path
+
+
+def _root_of(path: Path) -> Path:
+    """Return the folder of the cases that a single case belongs to: ours, else that of its area."""
+    ours = corpus_root().resolve()
+    return ours if path.is_relative_to(ours) else path.parent.parent

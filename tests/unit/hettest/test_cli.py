@@ -167,3 +167,14 @@ def test_an_xml_report_is_not_read(
     assert hettest(monkeypatch, "report", str(path)) == 2
 
     assert "reads JSON reports" in capsys.readouterr().err
+
+
+def test_one_case_can_be_checked_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, SOUND)
+    write(tmp_path, "nonsense", "area/other.toml")
+
+    assert hettest(monkeypatch, "case", "check", str(path)) == 0
+
+    assert capsys.readouterr().out == "case files: 1, problems: 0\n"
