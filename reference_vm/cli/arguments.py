@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +16,18 @@ from reference_vm.types import Poly, ShapeType, TensorType, TupleType, Type
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dim import evaluate
 
+_DAMAGED: Final = (
+    *(OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy and zipfile raise on files that are not as they should be."""
+
 _SIZE: Final = 4
 """What a symbol, and a dim that nothing is known of, is made up to be."""
+
+
+class Unreadable(Exception):
+    """Why a file of arguments cannot be read."""
 
 
 def read(file: Path, code: FunctionCode) -> list[Any]:
@@ -23,14 +35,30 @@ def read(file: Path, code: FunctionCode) -> list[Any]:
 
     Raises:
         ExecutionError: The file lacks one, or holds another.
-        OSError, ValueError: The file cannot be read.
+        Unreadable: The file cannot be read.
     """
-    with np.load(file, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+    arrays = _stored(file)
     expected = [name for p in code.params for name in _names(p.name, p.type)]
     if sorted(arrays) != sorted(expected):
         raise ExecutionError(catalog.argument_names(code.name, tuple(arrays), expected))
     return [_gathered(p.name, p.type, arrays) for p in code.params]
+
+
+def _stored(file: Path) -> dict[str, Any]:
+    """Return the arrays in an ``.npz`` file."""
+    if not file.exists():
+        raise Unreadable("there is no such file")
+    if not file.is_file() or not zipfile.is_zipfile(file):
+        raise Unreadable("found no .npz file, as numpy.savez writes it with arrays by parameter")
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except _DAMAGED as error:
+        raise Unreadable("the file is damaged, or holds objects") from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise Unreadable(f"{name} is not an array")
+    return arrays
 
 
 def _names(name: str, type_: Type) -> list[str]:
@@ -51,11 +79,22 @@ def made_up(code: FunctionCode, sizes: Mapping[str, int], seed: int) -> list[Any
     ``sizes`` says what symbols are; the others are 4, or the bound that is nearest to it.
 
     Raises:
-        ExecutionError: A parameter has an unknown rank, so that nothing can be made up.
+        ExecutionError: A parameter has an unknown rank, or of these sizes a shape that no array or
+            memory has, so that nothing can be made up.
     """
     generator = np.random.default_rng(seed)
     values = {s: _size(code, s) for s in code.symbols} | dict(sizes)
-    return [_made(p, p.type, values, generator) for p in code.params]
+    made = []
+    for parameter in code.params:
+        try:
+            made.append(_made(parameter, parameter.type, values, generator))
+        except (MemoryError, ValueError, ZeroDivisionError) as error:
+            shown = ", ".join(f"{s}={n}" for s, n in values.items())
+            why = f"{parameter.type} with {shown}" if shown else str(parameter.type)
+            raise ExecutionError(
+                catalog.cannot_make_up(parameter.name, why, parameter.span)
+            ) from error
+    return made
 
 
 def _size(code: FunctionCode, symbol: str) -> int:
@@ -75,6 +114,8 @@ def _made(
     if dims is None:
         raise ExecutionError(catalog.cannot_make_up(parameter.name, str(type_), parameter.span))
     shape = tuple(evaluate(d, sizes) if isinstance(d, int | Poly) else _SIZE for d in dims)
+    if any(d < 0 for d in shape):
+        raise ValueError(f"{list(shape)} has a negative dim")
     if isinstance(type_, ShapeType):
         return shape
     if not type_.dtype.is_float:

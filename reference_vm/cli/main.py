@@ -6,6 +6,7 @@ Exit codes: 0; 1 if the program is at fault; 2 for wrong usage.
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -32,6 +33,9 @@ def application() -> typer.Typer:
 
 def main() -> None:
     """Run the command that the arguments name; ends the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name may have characters that a terminal lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         application()()
     except DiagnosticError as error:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import typer
 
+from reference_vm.bytecode.symbols import symbols_in
 from reference_vm.exchange import from_onnx
 from reference_vm.ir.nodes import Module
+from reference_vm.ir.rewrite import bound
 from reference_vm.text import parse
 
 
@@ -22,21 +27,50 @@ def read(file: Path) -> Module:
     try:
         if file.suffix == ".onnx":
             return from_onnx(file)
-        text = sys.stdin.read() if str(file) == "-" else file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(str(error), param_hint="FILE") from error
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
+    except UnicodeDecodeError as error:
+        message = f"{file}: byte {error.start} is not UTF-8 text"
+        raise typer.BadParameter(message, param_hint="FILE") from error
     return parse(text, str(file))
 
 
 def sizes(written: list[str]) -> dict[str, int]:
-    """Return what ``n=8`` says, for each symbol."""
-    found = {}
+    """Return what ``n=8`` says, for each symbol.
+
+    Raises:
+        typer.BadParameter: One has another form, or a symbol is given two sizes.
+    """
+    found: dict[str, int] = {}
     for part in written:
-        symbol, _, number = part.partition("=")
-        if not number.isdigit():
+        matched = _SIZE.fullmatch(part)
+        if matched is None:
             raise typer.BadParameter(f"found {part!r}, expected n=8", param_hint="--size")
-        found[symbol.strip()] = int(number)
+        symbol = matched["symbol"]
+        if symbol in found:
+            raise typer.BadParameter(f"{symbol} is given two sizes", param_hint="--size")
+        found[symbol] = int(matched["number"])
     return found
 
 
-__all__ = ["read", "sizes"]
+def check_symbols(sizes: Mapping[str, int], known: Iterable[str]) -> None:
+    """Raise `typer.BadParameter` for a size of what is no symbol of the program."""
+    symbols = list(dict.fromkeys(known))
+    for symbol in sizes:
+        if symbol not in symbols:
+            listed = ", ".join(symbols) or "none"
+            message = f"{symbol} is no symbol of the program, which has {listed}"
+            raise typer.BadParameter(message, param_hint="--size")
+
+
+def symbols_of(module: Module) -> Iterator[str]:
+    """Yield the symbols in the types of a program, those of each function in turn."""
+    for function in module.functions:
+        for var in (*function.params, *bound(function.body)):
+            yield from symbols_in(var.type)
+
+
+_SIZE: Final = re.compile(r"\s*(?P<symbol>[A-Za-z_][\w.]*)\s*=\s*(?P<number>[0-9]{1,18})\s*")
+
+__all__ = ["check_symbols", "read", "sizes", "symbols_of"]

@@ -244,6 +244,16 @@ def syntax_error(found: str, expected: str, span: Span | None) -> Diagnostic:
     return Diagnostic("syntax-error", f"found {found}, expected {expected}", span)
 
 
+def reserved_word(word: str, span: Span | None) -> Diagnostic:
+    shape = "a shape is an operand: %s = shape[2, n], then reshape(%x, %s)"
+    return Diagnostic(
+        code="syntax-error",
+        message=f"found {word} =, but {word} is a reserved word and names no attribute",
+        span=span,
+        help=shape if word == "shape" else None,
+    )
+
+
 def unreadable_text(found: str, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="unreadable-text",
@@ -853,5 +863,5 @@ def cannot_make_up(name: str, type_: str, span: Span | None) -> Diagnostic:
         code="argument-count",
         message=f"no argument can be made up for %{name}, which is {type_}",
         span=span,
-        help="hand it over with --args",
+        help="choose sizes that fit with --size, or hand it over with --args",
     )

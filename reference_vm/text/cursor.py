@@ -13,8 +13,8 @@ from typing import final
 
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.source import Source, Span
-from reference_vm.text.lexer import Tokens, tokenize, unquote
-from reference_vm.types import TensorType, VirtualDevice
+from reference_vm.text.lexer import WORDS, Tokens, tokenize, unquote
+from reference_vm.types import DTYPES, TensorType, VirtualDevice
 
 
 @final
@@ -111,6 +111,8 @@ class Cursor:
         word = self.words[self.at]
         if self.kind == "BAD":
             return CompileError(catalog.unreadable_text(repr(word), span))
+        if (word in WORDS or word in DTYPES) and self.kinds[self.at + 1 : self.at + 2] == ["="]:
+            return CompileError(catalog.reserved_word(word, span))
         found = "the end of the text" if self.kind == "END" else f"`{word}`"
         return CompileError(catalog.syntax_error(found, expected, span))
 

@@ -59,8 +59,10 @@ def run(
     Raises:
         DiagnosticError: The program is at fault.
     """
+    module, nominal = programs.read(file), programs.sizes(size or [])
+    programs.check_symbols(nominal, programs.symbols_of(module))
     plan = compiler.explain(
-        programs.read(file),
+        module,
         device_map,
         policy=policy,
         default=default,
@@ -68,7 +70,7 @@ def run(
         split=split,
         memory=memory,
         costs=costs,
-        nominal=programs.sizes(size or []),
+        nominal=nominal,
     )
     for path, drawn in ((to_dot, dot), (to_svg, svg)):
         if path is not None:

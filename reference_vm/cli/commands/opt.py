@@ -66,6 +66,9 @@ def _passes(written: str) -> tuple[Pass, ...]:
 
 def _read(file: Path) -> str:
     try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(str(error), param_hint="FILE") from error
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
+    except UnicodeDecodeError as error:
+        message = f"{file}: byte {error.start} is not UTF-8 text"
+        raise typer.BadParameter(message, param_hint="FILE") from error

@@ -55,7 +55,7 @@ def run(
     size: Annotated[
         list[str] | None, typer.Option(metavar="SYMBOL=N", help="for arguments made up")
     ] = None,
-    seed: Annotated[int, typer.Option(help="for arguments made up")] = 0,
+    seed: Annotated[int, typer.Option(help="for arguments made up", min=0)] = 0,
     trace: Annotated[bool, typer.Option("--trace", help="print every record")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
@@ -89,12 +89,15 @@ def run(
 def _arguments(
     code: FunctionCode, file: Path | None, sizes: dict[str, int], seed: int
 ) -> list[Any]:
+    programs.check_symbols(sizes, code.symbols)
     if file is None:
         return arguments.made_up(code, sizes, seed)
+    if sizes:
+        raise typer.BadParameter("is for arguments that are made up", param_hint="--size")
     try:
         return arguments.read(file, code)
-    except (OSError, ValueError) as error:
-        raise typer.BadParameter(str(error), param_hint="--args") from error
+    except arguments.Unreadable as error:
+        raise typer.BadParameter(f"{file}: {error}", param_hint="--args") from error
 
 
 def _shown(value: Any, name: str) -> Iterator[str]:

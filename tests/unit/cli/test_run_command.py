@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +74,102 @@ def test_a_program_at_fault_is_a_diagnostic(file: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [("--args", "missing.npz"), ("--size", "n"), ("--policy", "move")],
-    ids=["no file", "no size", "no policy"],
+    [
+        ("--args", "missing.npz"),
+        ("--size", "n"),
+        ("--size", "n=³"),
+        ("--size", "n=-1"),
+        ("--size", "=3"),
+        ("--size", "zz=3"),
+        ("--size", f"n={'9' * 30}"),
+        ("--policy", "move"),
+        ("--seed", "-1"),
+    ],
+    ids=str,
 )
 def test_wrong_usage_ends_with_exit_code_2(file: Path, options: tuple[str, str]) -> None:
-    assert invoked(file, "--device-map", MAP, *options).exit_code == 2
+    result = invoked(file, "--device-map", MAP, *options)
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_size_is_of_a_symbol_of_the_program(file: Path) -> None:
+    for command in ("run", "explain"):
+        result = CliRunner().invoke(
+            application(), [command, str(file), "--device-map", MAP, "--size", "zz=3"]
+        )
+        assert result.exit_code == 2
+        assert "zz is no symbol of the program" in result.output
+
+
+@pytest.mark.parametrize("kind", ["npy", "empty", "text", "objects", "cut", "folder", "fifo"])
+def test_what_is_no_file_of_arguments_is_wrong_usage(
+    file: Path, tmp_path: Path, kind: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    path = tmp_path / "args.npz"
+    match kind:
+        case "npy":
+            with path.open("wb") as out:
+                np.save(out, np.ones(3))
+        case "empty":
+            path.touch()
+        case "text":
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("a.txt", "text")
+        case "objects":
+            np.savez(path, a=np.array([object()]), b=np.ones(3), c=np.ones(3))
+        case "cut":
+            np.savez(path, a=np.ones(3), b=np.ones(3), c=np.ones(3))
+            data = bytearray(path.read_bytes())
+            data[60:200] = bytes(140)
+            path.write_bytes(data)
+        case "folder":
+            path.mkdir()
+        case _:
+            os.mkfifo(path)
+
+    result = invoked(file, "--device-map", MAP, "--args", path)
+
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert "pickle" not in result.output
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("type_", "size"),
+    [("f32[n, 4]", "n=99999999999999"), ("f32[floordiv(8, n)]", "n=0"), ("f32[n - 5]", "n=2")],
+)
+def test_sizes_that_no_argument_has_are_located(tmp_path: Path, type_: str, size: str) -> None:
+    path = tmp_path / "program.hir"
+    path.write_text(
+        f"module {{\n  fn @main(%x: {type_}, %y: f32[n]) -> f32[n] {{ return %y }}\n}}\n"
+    )
+    result = invoked(path, "--size", size)
+    assert isinstance(result.exception, DiagnosticError)
+    (found,) = result.exception.diagnostics
+    assert f"%x, which is {type_}" in found.message.replace("-5 + n", "n - 5")
+    assert found.span is not None
+
+
+def test_half_a_character_is_no_name(file: Path) -> None:
+    file.write_text(PROGRAM.replace("%t", '%"\\ud801"'))
+    result = invoked(file, "--device-map", MAP)
+    assert isinstance(result.exception, DiagnosticError)
+    (found,) = result.exception.diagnostics
+    assert (found.code, found.span.line if found.span else None) == ("syntax-error", 5)
+
+
+def test_a_name_that_the_terminal_lacks_is_printed(file: Path) -> None:
+    file.write_text(PROGRAM.replace("%t", '%"\\ud83d\\ude00é"'), encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", "from reference_vm.cli.main import main; main()"),
+            *("run", file, "--device-map", MAP),
+        ],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "main/%\\U0001f600\\xe9" in done.stdout

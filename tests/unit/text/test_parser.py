@@ -201,6 +201,17 @@ def test_an_undeclared_role_is_shown_where_it_stands() -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["shape", "const", "in", "f32"])
+def test_a_reserved_word_is_no_attribute(word: str) -> None:
+    text = f"module {{ fn @main(%x: f32[4]) -> f32[2, 2] {{ %y = reshape(%x, {word} = 1) }} }}"
+    with pytest.raises(CompileError) as caught:
+        parse(text)
+    (found,) = caught.value.diagnostics
+    assert found.code == "syntax-error"
+    assert f"{word} is a reserved word and names no attribute" in found.message
+    assert (found.help is not None) == (word == "shape")
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
