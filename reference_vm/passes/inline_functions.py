@@ -22,15 +22,16 @@ After::
 Placement then sees one function. A parameter or result that the callee places, and the suffix of a
 call, become aliases that live there. What the callee promises of an argument and only a run can
 tell becomes a ``match_cast``. Functions that no entry needs are dropped. A function that calls
-itself, through others too, is ``not-yet-lowered``.
+itself, through others too, stays, and so do the calls of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
+from reference_vm.analysis.recursion import recursive
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
@@ -56,25 +57,28 @@ LIMIT: Final = 1_000_000
 @final
 @dataclass(frozen=True)
 class InlineFunctions:
-    """``inline-functions``: make each entry one function without calls."""
+    """``inline-functions``: make each entry one function, but for recursive calls."""
 
     name: ClassVar[str] = "inline-functions"
     requires: ClassVar[frozenset[Property]] = frozenset({Property.TYPED})
     establishes: ClassVar[frozenset[Property]] = frozenset()
 
     def run(self, module: Module, ctx: PassContext) -> Module:
-        """Return ``module`` with its entries alone, free of calls.
+        """Return ``module`` with its entries, and the recursive functions that they need, alone.
 
         Raises:
-            CompileError: ``not-yet-lowered`` for recursion, closures, data types and ``match``;
+            CompileError: ``not-yet-lowered`` for closures, data types and ``match``;
                 ``inlining-too-large`` for more bindings than `LIMIT`.
         """
         done: dict[str, Function] = {}
+        kept = recursive(module)
         for name in _callees_first(module):
             function = module.by_name[name]
             _refuse_unlowered(function)
-            done[name] = _with_calls_inlined(function, done)
-        return module.with_functions([done[f.name] for f in module.entries])
+            done[name] = _with_calls_inlined(function, done, kept)
+        entries = {f.name for f in module.entries}
+        staying = [done[f.name] for f in module.functions if f.name in done]
+        return module.with_functions([f for f in staying if f.name in entries | kept])
 
 
 def _calls(function: Function) -> Iterator[Invoke]:
@@ -99,10 +103,7 @@ def _callees_first(module: Module) -> list[str]:
                 order.append(name)
                 continue
             callee = _callee(call)
-            if callee in open_:
-                construct = f"@{callee}, which calls itself,"
-                raise CompileError(catalog.not_yet_lowered(construct, call.span))
-            if callee not in order:
+            if callee not in open_ and callee not in order:
                 open_[callee] = _calls(module.by_name[callee])
     return order
 
@@ -139,7 +140,9 @@ def _unlowered(value: Expr) -> str | None:
             return None
 
 
-def _with_calls_inlined(function: Function, done: Mapping[str, Function]) -> Function:
+def _with_calls_inlined(
+    function: Function, done: Mapping[str, Function], kept: Collection[str]
+) -> Function:
     if not any(True for _ in _calls(function)):
         return function
     inliner = Inliner(function)
@@ -147,7 +150,7 @@ def _with_calls_inlined(function: Function, done: Mapping[str, Function]) -> Fun
 
     def change(binding: Binding) -> Iterator[Binding]:
         nonlocal size
-        if not isinstance(binding.value, Invoke):
+        if not isinstance(binding.value, Invoke) or _callee(binding.value) in kept:
             size += 1
             yield binding
             return

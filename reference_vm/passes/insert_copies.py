@@ -14,7 +14,8 @@ After::
     %u: f32[4] @accel = multiply(%s.accel, %t) @accel
 
 One copy serves every later reader on its device. It stands before its first reader, and above an
-``if`` only when every arm, or what follows, reads it (`planning.md` section 4). A view is not
+``if`` only when every arm, or what follows, reads it, and what the trips of a loop read of a
+parameter that they pass on is copied before the loop (`planning.md` section 4). A view is not
 copied: it is made anew from the copy of what it shows. Constants are not copied either: each device
 that reads one has its own. Where work runs was settled by ``plan-devices``; this pass moves data
 only, never an operator.
@@ -25,7 +26,7 @@ arguments, policy ``error`` refuses copies with cause ``read``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, final
 
@@ -35,11 +36,12 @@ from reference_vm.analysis.remote_reads import remote_reads
 from reference_vm.analysis.wants import WantFinder
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Binding, Call, Function, Module
+from reference_vm.ir.nodes import Binding, Call, Function, Module, Var
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Policy, Property
 from reference_vm.passes.copy_inserter import CopyInserter
 from reference_vm.passes.held_values import HeldValues
+from reference_vm.passes.loop_parameters import with_loop_parameters
 from reference_vm.passes.plan_devices import REPLICATED
 from reference_vm.source import Span
 from reference_vm.types import VirtualDevice, leaves
@@ -64,8 +66,11 @@ class InsertCopies:
             CompileError: ``value-on-two-devices``, under policy ``error``.
         """
         problems: list[Diagnostic] = []
+        module, copies = with_loop_parameters(module, ctx.ops, roles.host(module))
         functions = [
-            f if f.attrs.get("primitive") is True else _localized(f, module, ctx, problems)
+            f
+            if f.attrs.get("primitive") is True
+            else _localized(f, module, ctx, copies.get(f.name, ()), problems)
             for f in module.functions
         ]
         if problems:
@@ -74,7 +79,11 @@ class InsertCopies:
 
 
 def _localized(
-    function: Function, module: Module, ctx: PassContext, problems: list[Diagnostic]
+    function: Function,
+    module: Module,
+    ctx: PassContext,
+    copies: Sequence[tuple[Var, Var]],
+    problems: list[Diagnostic],
 ) -> Function:
     locality = Locality(Faces(function, ctx.ops), module, roles.host(module))
     end = _end(function, locality.faces)
@@ -83,6 +92,8 @@ def _localized(
         return function
     wants = WantFinder(locality, remote).block(function.body, end, None)
     held = HeldValues(locality.faces, _replicated(function, locality.faces, ctx.policy))
+    for param, copy in copies:
+        held.hold(locality.faces.of[param][0], copy.vdevice, copy)
     body = CopyInserter(locality, held, remote).function(function, wants, end)
     if ctx.policy is Policy.ERROR:
         problems.extend(_first_refused(function, locality, held))

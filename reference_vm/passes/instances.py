@@ -17,7 +17,7 @@ from reference_vm.analysis.data_types import direct_leaves
 from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.recursion import recursive
 from reference_vm.analysis.signature import Pin, Signature
-from reference_vm.analysis.values import FunctionCall, FunctionName
+from reference_vm.analysis.values import FunctionCall, FunctionName, Means, Origin, Read, Use
 from reference_vm.ir import trampoline
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ir.trampoline import Steps
@@ -156,23 +156,52 @@ class InstancePlanner:
         return Signature(params, tuple(devices[count:]), instance.signature.default)
 
     def _closed(self, function: Function, signature: Signature) -> Signature:
-        """Return ``signature`` with everything decided, as the function without calls has it."""
+        """Return ``signature`` with everything decided, as the function without calls has it.
+
+        A parameter that nothing reads where the caller has its argument lives with its readers,
+        so that the caller copies it once, and not each call of the function by itself.
+        """
         graph = FunctionValues(function, self.ctx.ops, self.module, signature, self._settled())
         places = self._places(signature)
-        found = trampoline.run(
-            placing(graph, places, function.bounds, self.ctx.nominal, None)
-        ).devices
+        placement = trampoline.run(placing(graph, places, function.bounds, self.ctx.nominal, None))
+        found = placement.devices
         values = [v for p in function.params for v in graph.indices[p]]
         leaves, returned = _leaves(function)
         params = (
-            None if leaf.vdevice is not None else (signature.param(i) or Pin(found[v], pulls=False))
-            for i, (leaf, v) in enumerate(zip(leaves, values, strict=True))
+            None if leaf.vdevice is not None else _home(graph, placement, places, v)
+            for leaf, v in zip(leaves, values, strict=True)
         )
         results = (
             None if leaf.vdevice is not None else (signature.result(i) or found[v])
             for i, (leaf, v) in enumerate(zip(returned, graph.result, strict=True))
         )
         return Signature(tuple(params), tuple(results), signature.default)
+
+
+def _home(graph: FunctionValues, placement: Placement, places: Places, index: int) -> Pin:
+    """Return where a parameter of a recursive function lives."""
+    value = graph.values[index]
+    own = placement.devices[index]
+    if value.pin is None:
+        return Pin(own, pulls=False)
+    readers = {d for r in value.reads if (d := _device_of(r, graph, placement, places))}
+    if value.pulls or value.origin is Origin.CELL or not readers or own in readers:
+        return Pin(own, value.pulls)
+    return Pin(places.host if places.host in readers else places.first(readers), pulls=False)
+
+
+def _device_of(
+    read: Read, graph: FunctionValues, placement: Placement, places: Places
+) -> VirtualDevice | None:
+    """Return where ``read`` needs its value, as far as the function itself says it."""
+    if read.use is Use.HOST:
+        return places.host
+    if read.use is Use.STORE:
+        return placement.devices[read.place]
+    if read.use is Use.OPERAND and read.operation is not None:
+        results = graph.operations[read.operation].results
+        return placement.devices[results[0]] if results else places.host
+    return None if read.means is Means.COPY else read.device
 
 
 @final
