@@ -96,3 +96,14 @@ def test_wrong_values_say_how_many_there_are() -> None:
     assert caught.value.summary.startswith("values: expected: result 0, element [")
     assert "; 3 of 4 elements differ" in caught.value.summary
     assert "the case" not in str(caught.value)
+
+
+def test_a_device_of_no_known_kind_and_devices_without_roles_are_usage_errors() -> None:
+    with pytest.raises(
+        UsageError, match="found device zz:0, but fake has devices of kind cpu, sim"
+    ):
+        Het(Backend()).check(PROGRAM, (A, B), on=PAIR, default="zz")
+    with pytest.raises(UsageError, match="found device npu:0, but fake has devices of kind cpu"):
+        Het(Backend()).check(PROGRAM, (A, B), on="cpu,npu")
+    with pytest.raises(UsageError, match="found 3 devices, cpu:0, sim:0, sim:1, for the roles"):
+        Het(Backend()).check(PROGRAM, (A, B), on="cpu,sim,sim:1")
