@@ -113,7 +113,7 @@ def het_case(request: pytest.FixtureRequest, _het_session: KitSession, _het_case
 
 
 @pytest.fixture
-def het_golden(request: pytest.FixtureRequest) -> Golden:
+def het_golden(request: pytest.FixtureRequest, _het_session: KitSession) -> Golden:
     """The golden text of this test: ``het_golden.check(text)`` fails if it changed.
 
     The file lies in a folder named after the test module, beside it; its name is the test's own,
@@ -122,7 +122,7 @@ def het_golden(request: pytest.FixtureRequest) -> Golden:
     """
     folder = request.path.with_suffix(".golden")
     name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
-    return Golden(folder / f"{name}.txt", request.config.stash[KEY].options.update_golden)
+    return Golden(folder / f"{name}.txt", _het_session.options.update_golden)
 
 
 @pytest.fixture

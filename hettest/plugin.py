@@ -251,7 +251,7 @@ def pytest_terminal_summary(
     kit = config.stash[KEY]
     if kit.usage is not None:
         terminalreporter.write_line(f"ERROR: {kit.usage}")
-    if not kit.options.devices or not kit.ledger.records:
+    if not kit.options.devices or not (kit.ledger.records or kit.ledger.deselected):
         return
     from hettest.report.text import lines
 

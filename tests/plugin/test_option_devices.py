@@ -131,3 +131,22 @@ def test_what_others_leave_out_is_not_counted(pytester: pytest.Pytester, run: Ru
     result = run("--devices=cpu", "-k", "test_one")
 
     result.stdout.no_fnmatch_line("deselected: *need more devices*")
+
+
+def test_a_run_of_which_nothing_is_left_says_so(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile("def test_it(device_pair): pass\n")
+
+    result = run("--devices=cpu")
+
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["0 items: *", "deselected: 1 need more devices than were named"])
+
+
+def test_every_fixture_of_the_kit_counts(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(
+        "def test_golden(het_golden): pass\n"
+        "def test_map(device_map): pass\n"
+        "def test_het(het): pass\n"
+    )
+
+    run("--devices=cpu").stdout.fnmatch_lines(["3 items: 3 passed, *"])
