@@ -174,12 +174,27 @@ def _level(text: Any) -> int:
     raise UsageError(f"het_level is {text}, expected 0 to 6")
 
 
+def require_writable(path: Path) -> None:
+    """Make the folder that a report is to be written to, and find out whether it can be.
+
+    Raises:
+        UsageError: It cannot; says why.
+    """
+    existed = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
+
+
 def _report(text: str, config: pytest.Config) -> Path:
     path = Path(text)
     if path.suffix not in (".json", ".xml"):
         raise UsageError(f"--het-report={text}: the name must end in .json or .xml")
     if not hasattr(config, "workerinput"):
-        from hettest.report import require_writable
-
         require_writable(path)
     return path

@@ -8,23 +8,6 @@ from hettest.errors import UsageError
 from hettest.report.content import ReportContent
 
 
-def require_writable(path: Path) -> None:
-    """Make the folder that a report is to be written to, and find out whether it can be.
-
-    Raises:
-        UsageError: It cannot; says why.
-    """
-    existed = path.exists()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8"):
-            pass
-        if not existed:
-            path.unlink()
-    except OSError as error:
-        raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
-
-
 def write(path: Path, content: ReportContent) -> None:
     """Write the report in the form that the path's ending names: ``.json`` or ``.xml``.
 
@@ -41,4 +24,4 @@ def write(path: Path, content: ReportContent) -> None:
         raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
 
 
-__all__ = ["ReportContent", "require_writable", "write"]
+__all__ = ["ReportContent", "write"]

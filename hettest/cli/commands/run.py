@@ -13,9 +13,9 @@ from hettest.case.expansion import Item
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.errors import BackendCrash, UsageError
-from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
+from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_writable
 from hettest.outcome import Outcome, Record
-from hettest.report import json_report, require_writable, text, write
+from hettest.report import json_report, text, write
 from hettest.runner import run_item
 from hettest.session import KitSession
 
