@@ -733,6 +733,24 @@ def unknown_policy(name: str, known: Sequence[str]) -> Diagnostic:
     )
 
 
+def contradicting_policy(name: str, first: str, second: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="contradicting-policy",
+        message=f"%{name} is in the lists {first} and {second}, expected one policy for a value",
+        span=span,
+        help="leave it in one of them",
+    )
+
+
+def policy_names(attr: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="attribute-type",
+        message=f"{attr}: found one value, expected a list of names",
+        span=span,
+        help=f'write {attr} = ["x"]',
+    )
+
+
 def missing_property(pass_: str, wanted: str, found: str) -> Diagnostic:
     makers = {
         "typed": "infer-types",

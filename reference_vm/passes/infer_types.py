@@ -57,6 +57,7 @@ from reference_vm.ops.definition import Content, OpDef
 from reference_vm.passes.construct_types import pattern_types
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.expression_types import Typed, type_of
+from reference_vm.passes.policies import qualified
 from reference_vm.source import Span
 from reference_vm.types import FunctionType, TensorType, Type, map_tensors
 
@@ -77,6 +78,7 @@ class InferTypes:
             CompileError: With all that is wrong.
         """
         problems: list[Diagnostic] = []
+        module = module.with_functions([_with_policies(f, problems) for f in module.functions])
         signatures = {f.name: signature(f) for f in module.functions}
         types = DataTypes(module)
         functions = [
@@ -86,6 +88,14 @@ class InferTypes:
         if problems:
             raise CompileError(*problems)
         return module.with_functions(functions)
+
+
+def _with_policies(function: Function, problems: list[Diagnostic]) -> Function:
+    try:
+        return qualified(function)
+    except CompileError as error:
+        problems.extend(error.diagnostics)
+        return function
 
 
 def signature(function: Function) -> FunctionType:

@@ -49,6 +49,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.inlining import Inliner
+from reference_vm.passes.policies import inherited
 
 LIMIT: Final = 1_000_000
 """How many bindings a function may have after inlining."""
@@ -145,15 +146,16 @@ def _with_calls_inlined(
 ) -> Function:
     if not any(True for _ in _calls(function)):
         return function
-    inliner = Inliner(function)
+    inliner, caller = Inliner(function), function
     size = 0
 
     def change(binding: Binding) -> Iterator[Binding]:
-        nonlocal size
+        nonlocal size, caller
         if not isinstance(binding.value, Invoke) or _callee(binding.value) in kept:
             size += 1
             yield binding
             return
+        caller = inherited(caller, done[_callee(binding.value)])
         for inner in inliner.inlined(binding, done[_callee(binding.value)]):
             size += 1
             yield inner
@@ -162,7 +164,7 @@ def _with_calls_inlined(
             raise CompileError(catalog.inlining_too_large(function.name, LIMIT, span))
 
     body = rewrite.rebuild(function.body, change, {})
-    return replace(function, body=body)
+    return replace(caller, body=body)
 
 
 __all__ = ["LIMIT", "InlineFunctions"]

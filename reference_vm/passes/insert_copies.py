@@ -21,7 +21,8 @@ that reads one has its own. Where work runs was settled by ``plan-devices``; thi
 only, never an operator.
 
 Policy ``replicate`` calls the copies of parameters that the program left unplaced transfers of
-arguments, policy ``error`` refuses copies with cause ``read``.
+arguments, policy ``error`` refuses copies with cause ``read``. A function may say both of some of
+its values (`policies`).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from reference_vm.passes.copy_inserter import CopyInserter
 from reference_vm.passes.held_values import HeldValues
 from reference_vm.passes.loop_parameters import with_loop_parameters
 from reference_vm.passes.plan_devices import REPLICATED
+from reference_vm.passes.policies import Policies
 from reference_vm.source import Span
 from reference_vm.types import VirtualDevice, leaves
 
@@ -91,12 +93,13 @@ def _localized(
     if remote.none:
         return function
     wants = WantFinder(locality, remote).block(function.body, end, None)
-    held = HeldValues(locality.faces, _replicated(function, locality.faces, ctx.policy))
+    held = HeldValues(locality.faces, _replicated(function, locality.faces))
     for param, copy in copies:
         held.hold(locality.faces.of[param][0], copy.vdevice, copy)
     body = CopyInserter(locality, held, remote).function(function, wants, end)
-    if ctx.policy is Policy.ERROR:
-        problems.extend(_first_refused(function, locality, held))
+    policies = Policies.of(function, ctx.policy)
+    if policies.refuses:
+        problems.extend(_first_refused(function, locality, held, policies))
     return replace(function, body=body)
 
 
@@ -108,10 +111,8 @@ def _end(function: Function, faces: Faces) -> Demand:
     return Demand(faces.of[result], tuple(places), "result")
 
 
-def _replicated(function: Function, faces: Faces, policy: Policy) -> frozenset[int]:
+def _replicated(function: Function, faces: Faces) -> frozenset[int]:
     """Return the faces of parameters that arrive on every device that reads them."""
-    if policy is not Policy.REPLICATE:
-        return frozenset()
     arriving = [face for p in function.params for face in faces.of[p]]
     listed = function.attrs.get(REPLICATED)
     assert listed is None or isinstance(listed, tuple)
@@ -119,10 +120,15 @@ def _replicated(function: Function, faces: Faces, policy: Policy) -> frozenset[i
 
 
 def _first_refused(
-    function: Function, locality: Locality, held: HeldValues
+    function: Function, locality: Locality, held: HeldValues, policies: Policies
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with the first value, in text order, that a read is copied for."""
-    copied = [c for c in held.copied if c[2].cause == "read"]
+    holders = locality.faces.holders
+    copied = [
+        c
+        for c in held.copied
+        if c[2].cause == "read" and policies.policy(holders[c[0]]) is Policy.ERROR
+    ]
     if copied:
         face, device, reader = min(copied, key=lambda c: c[0])
         yield catalog.value_on_two_devices(

@@ -40,6 +40,7 @@ from reference_vm.passes.context import PassContext, Policy, Property
 from reference_vm.passes.instances import Instance, InstancePlanner, named_instances
 from reference_vm.passes.placement import Places
 from reference_vm.passes.placer import Placer
+from reference_vm.passes.policies import Policies
 from reference_vm.types import Attrs, AttrValue, TensorType, VirtualDevice, leaves, map_tensors
 
 NOT_PROVEN: Final = "not proven minimal"
@@ -125,22 +126,31 @@ def _named(function: Function, name: str, instance: Instance, policy: Policy) ->
     notes: dict[str, AttrValue] = {}
     if not instance.placement.proven:
         notes["placement"] = NOT_PROVEN
-    unplaced = _unplaced_leaves(instance)
-    if policy is Policy.REPLICATE and unplaced:
-        notes[REPLICATED] = unplaced
+    replicated = _replicated_leaves(instance, policy)
+    if replicated:
+        notes[REPLICATED] = replicated
     attrs = function.attrs
     if name != instance.function.name and "entry" in attrs:
         attrs = Attrs({k: v for k, v in attrs.items() if k != "entry"})
     return replace(function, name=name, attrs=attrs.with_(**notes) if notes else attrs)
 
 
-def _unplaced_leaves(instance: Instance) -> tuple[int, ...]:
-    """Return which leaves of the parameters, counted through, nothing places."""
-    all_ = [leaf for p in instance.function.params if p.type is not None for leaf in leaves(p.type)]
+def _replicated_leaves(instance: Instance, policy: Policy) -> tuple[int, ...]:
+    """Return which leaves of the parameters, counted through, arrive wherever they are read.
+
+    These are such as nothing places, and whose policy says so.
+    """
+    policies = Policies.of(instance.function, policy)
+    all_ = [
+        (leaf, policies.policy(p))
+        for p in instance.function.params
+        if p.type is not None
+        for leaf in leaves(p.type)
+    ]
     return tuple(
         i
-        for i, leaf in enumerate(all_)
-        if leaf.vdevice is None and instance.signature.param(i) is None
+        for i, (leaf, own) in enumerate(all_)
+        if own is Policy.REPLICATE and leaf.vdevice is None and instance.signature.param(i) is None
     )
 
 
