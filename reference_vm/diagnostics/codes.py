@@ -18,6 +18,7 @@ CODES: Final = frozenset(
         "constructor-arity",
         "constructor-operand",
         "contradicting-placement",
+        "contradicting-policy",
         "copy-without-destination",
         "cost-model",
         "device-fault",
