@@ -159,7 +159,7 @@ def _with_parameters(
     for one in wanted:
         param = function.params[one.invariant]
         type_ = param.tensor.on(one.device)
-        copies.append(Var(f"{param.name}.{one.device.role}", type_, param.span))
+        copies.append(Var(f"{param.name}.{one.device.role}", type_))
     name = inner.get(function.name, function.name)
 
     def change(binding: Binding) -> tuple[Binding, ...]:
