@@ -157,8 +157,7 @@ def _corpus(
     options = HetOptions(parse_devices(devices), None, backend, "incomplete", None, reports, False)
     session = KitSession(options)
     selection = session.corpus
-    for reason, count in selection.left_out.items():
-        session.ledger.leave_out(reason, count)
+    session.offer(selection, whole=True)
     with _progress(console) as progress:
         for item in progress.track(selection.items, description=f"corpus on {backend}"):
             session.ledger.add(run_item(item, session.environment))
