@@ -6,7 +6,7 @@ prints, for placed programs of 10,000 and of 100,000 operators, the seconds of p
 the two passes take together (best of several runs), the peak memory that they allocate, and the
 ratios between both sizes. Python's collector of cycles rests, as it does in `compile`.
 
-``--program layers`` is a network in layers of twenty operators over three devices, each on one,
+``--program layers`` is a network in layers of sixty operators over three devices, each on one,
 most of them placed by a request and the others by what they read, with views and parameters that
 all devices read; about one value in ten is copied. ``--program scattered`` draws a device for each
 operator, so that most values are copied.
@@ -35,7 +35,7 @@ from reference_vm.types import DeviceMap
 SMALL, LARGE = 10_000, 100_000
 DEVICES = ("host", "a", "b")
 CONTEXT = PassContext(OPS, DeviceMap.parse("host=cpu:0,a=sim:0,b=sim:1"))
-LAYERS = {"layers": 20, "scattered": 1}
+LAYERS = {"layers": 60, "scattered": 1}
 PLANNING: tuple[Pass, ...] = (PlanDevices(), InsertCopies())
 
 
@@ -44,7 +44,7 @@ def program(operators: int, layer: int, seed: int = 1) -> str:
     rng = random.Random(seed)
     lines = ["    %v0 = exp(%x)"]
     for index in range(1, operators):
-        near, far = rng.randrange(max(0, index - 4), index), rng.randrange(max(0, index - 9), index)
+        near, far = rng.randrange(max(0, index - 4), index), rng.randrange(max(0, index - 6), index)
         device = DEVICES[index // layer % 3] if layer > 1 else rng.choice(DEVICES)
         lines.append(f"    %v{index} = {_expression(rng, near, far, device)}")
     body = "\n".join(lines)
@@ -63,7 +63,7 @@ def _expression(rng: random.Random, near: int, far: int, device: str) -> str:
         return f"{rng.choice(('to_vdevice', 'device_copy'))}(%v{near}) @{device}"
     if roll < 0.1:
         return f"add(%v{near}, %y) @{device}"
-    suffix = f" @{device}" if rng.random() < 0.8 else ""
+    suffix = f" @{device}" if rng.random() < 0.95 else ""
     return f"add(%v{near}, %v{far}){suffix}" if roll < 0.6 else f"exp(%v{near}){suffix}"
 
 

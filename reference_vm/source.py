@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,7 @@ class Source:
     @cached_property
     def _starts(self) -> list[int]:
         starts = [0]
-        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        starts.extend(found.end() for found in re.finditer("\n", self.text))
         return starts
 
     def position(self, offset: int) -> tuple[int, int]:

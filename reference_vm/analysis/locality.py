@@ -79,10 +79,16 @@ class Locality:
 
     def is_local(self, binding: Binding) -> bool:
         """Whether ``binding``, which holds no blocks, reads all that it reads where it is."""
-        value = binding.value
-        if self.is_plain(binding):
-            assert isinstance(value, Call)
-            return _all_on(value, binding.var.vdevice)
+        value, type_ = binding.value, binding.var.type
+        if type(value) is Call and type(type_) is TensorType and self.faces.plain[value.op]:
+            here = type_.vdevice
+            assert here is not None, f"%{binding.var.name} is not placed yet"
+            for arg in value.args:
+                if type(arg) is Var and type(arg.type) is TensorType:
+                    there = arg.type.vdevice
+                    if there is not here and there != here:
+                        return False
+            return True
         if isinstance(value, Invoke) and devices_in(self.result(value)) != devices_of(binding.var):
             return False
         return all(
@@ -173,10 +179,6 @@ class Locality:
         elif isinstance(value, If | Match):
             for inner in blocks(value):
                 yield Demand(self.faces.of[inner.result], devices_of(binding.var), "read")
-
-
-def _all_on(call: Call, device: VirtualDevice) -> bool:
-    return not any(is_elsewhere(arg, device) for arg in call.args)
 
 
 def is_elsewhere(operand: Operand, device: VirtualDevice) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
+from reference_vm.analysis.recursion import mentioned
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
@@ -52,6 +53,8 @@ class Loop:
 
 def loop(function: Function) -> Loop | None:
     """Return ``function`` as a loop, if it is one."""
+    if function.name not in mentioned(function):
+        return None
     calls = tuple(b for b in walk(function.body) if _is_call(b, function.name))
     if not calls or any(_is_named(b, function.name) for b in walk(function.body)):
         return None

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import Function, FunctionValue, GlobalRef, Invoke, Module
+from reference_vm.ir.nodes import (
+    Binding,
+    Block,
+    Call,
+    Function,
+    FunctionValue,
+    GlobalRef,
+    Invoke,
+    Module,
+    blocks,
+)
 
 
 def recursive(module: Module) -> frozenset[str]:
@@ -20,12 +29,21 @@ def recursive(module: Module) -> frozenset[str]:
 
 def mentioned(function: Function) -> Iterator[str]:
     """Yield the functions that ``function`` calls or names, in program order."""
-    for binding in rewrite.walk(function.body):
+    for binding in _other_than_operators(function.body):
         value = binding.value
         if isinstance(value, FunctionValue):
             yield value.ref.name
         elif isinstance(value, Invoke):
             yield from (o.name for o in (value.callee, *value.args) if isinstance(o, GlobalRef))
+
+
+def _other_than_operators(block: Block) -> Iterator[Binding]:
+    """Yield the bindings in ``block`` that call no operator, in program order."""
+    for binding in block.bindings():
+        if type(binding.value) is not Call:
+            yield binding
+            for inner in blocks(binding.value):
+                yield from _other_than_operators(inner)
 
 
 def _components(graph: dict[str, tuple[str, ...]]) -> Iterator[list[str]]:

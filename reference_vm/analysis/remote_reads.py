@@ -52,8 +52,9 @@ class _Finder:
         self.branches = False
 
     def block(self, block: Block) -> None:
+        is_local = self.locality.is_local
         for binding in block.bindings():
-            if not self.locality.is_local(binding):
+            if not is_local(binding):
                 self.remote.append(binding.var)
                 if self.faces.constants:
                     for demand in self.locality.demands(binding):

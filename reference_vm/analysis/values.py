@@ -224,10 +224,8 @@ class Reading:
     host: tuple[bool, ...]
     """For each place of the signature, whether the host reads its data; () if none is so."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all operands are read where the operator runs."""
-        return not self.host and not self.metadata
+    is_plain: bool
+    """Whether all operands are read where the operator runs."""
 
     def is_host(self, index: int) -> bool:
         """Whether argument ``index`` is read on the host."""
@@ -236,11 +234,13 @@ class Reading:
     @classmethod
     def of(cls, op: OpDef) -> Reading:
         host = tuple(op.is_host_operand(i) for i in range(len(op.operands)))
+        plain = not any(host) and not op.traits & {Trait.METADATA, Trait.HOST}
         return cls(
             op.has(Trait.VIEW) or op.name == "identity",
             op.has(Trait.METADATA),
             op.has(Trait.HOST),
             host if any(host) else (),
+            plain,
         )
 
 

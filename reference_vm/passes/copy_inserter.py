@@ -153,21 +153,23 @@ class CopyInserter:
     def _call(self, binding: Binding, call: Call) -> Call:
         plain = self.locality.is_plain(binding)
         made = self._plain(binding, call) if plain else self._any_call(binding, call)
-        for face in self.faces.of[binding.var]:
-            if face in self.faces.views:
-                self.held.views[face] = made
+        if self.faces.views:
+            for face in self.faces.of[binding.var]:
+                if face in self.faces.views:
+                    self.held.views[face] = made
         return made
 
     def _plain(self, binding: Binding, call: Call) -> Call:
         """Return a call that reads all its operands on its own device."""
         device, of, on = binding.var.vdevice, self.faces.of, self.held.on
         cause = "explicit" if call.op == FIXED else "read"
-        args = [
-            on(of[arg][0], device, First(cause, binding, of[arg][0]))
-            if isinstance(arg, Var) and is_elsewhere(arg, device)
-            else arg
-            for arg in call.args
-        ]
+        args: list[Operand] = []
+        for arg in call.args:
+            if isinstance(arg, Var) and is_elsewhere(arg, device):
+                face = of[arg][0]
+                args.append(on(face, device, First(cause, binding, face)))
+            else:
+                args.append(arg)
         return Call(call.op, tuple(args), call.attrs, call.span)
 
     def _any_call(self, binding: Binding, call: Call) -> Call:

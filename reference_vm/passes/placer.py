@@ -110,17 +110,23 @@ class Placer:
 
     def _read(self, call: Call) -> Call:
         """Return ``call`` reading the placed variables."""
-        renamed = self.renamed
-        args: list[Operand] = [renamed.get(a, a) if isinstance(a, Var) else a for a in call.args]
+        get = self.renamed.get
+        args: list[Operand] = [get(a, a) for a in call.args]  # type: ignore[arg-type]
         return Call(call.op, tuple(args), call.attrs, call.span)
 
     def _call(self, binding: Binding, call: Call, made: list[Binding]) -> None:
-        read, found = self._read(call), self.indices[binding.var]
-        var = self._placed(binding.var)
+        read, var = self._read(call), self._placed(binding.var)
         if call.op in self.plain:
-            made.append(Binding(var, read, self.devices[found[0]] if found else binding.request))
+            type_ = var.type
+            device = type_.vdevice if type(type_) is TensorType else self._runs(binding)
+            made.append(Binding(var, read, device))
         else:
             self._unusual(binding, read, var, made)
+
+    def _runs(self, binding: Binding) -> VirtualDevice | None:
+        """Return where an operator with several results, or none, runs."""
+        found = self.indices[binding.var]
+        return self.devices[found[0]] if found else binding.request
 
     def _unusual(self, binding: Binding, read: Call, var: Var, made: list[Binding]) -> None:
         """Add a move, a view, or what runs on the host whatever reads it."""

@@ -29,10 +29,13 @@ class Attrs(Mapping[str, AttrValue]):
 
     __slots__ = ("_hash", "_items", "_key")
 
+    _key: tuple[Hashable, ...] | None
+    """What equality goes by; made when it is first asked for, as is its hash."""
+
     def __init__(self, values: Mapping[str, AttrValue] | None = None, /, **more: AttrValue) -> None:
         self._items = dict(sorted({**(values or {}), **more}.items()))
-        self._key = tuple((name, _key(value)) for name, value in self._items.items())
-        self._hash = hash(self._key)
+        self._key = None
+        self._hash: int | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]
@@ -44,10 +47,17 @@ class Attrs(Mapping[str, AttrValue]):
         return len(self._items)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Attrs) and self._key == other._key
+        return isinstance(other, Attrs) and self._content() == other._content()
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self._content())
         return self._hash
+
+    def _content(self) -> tuple[Hashable, ...]:
+        if self._key is None:
+            self._key = tuple((name, _key(value)) for name, value in self._items.items())
+        return self._key
 
     def __repr__(self) -> str:
         return f"Attrs({self._items!r})"
