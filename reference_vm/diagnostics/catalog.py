@@ -182,7 +182,7 @@ def not_yet_lowered(construct: str, span: Span | None) -> Diagnostic:
         code="not-yet-lowered",
         message=f"{construct} parses and verifies, but is not lowered",
         span=span,
-        help="first-order functions that do not call themselves, and if, are lowered",
+        help="first-order functions, recursive ones too, and if are lowered",
     )
 
 
@@ -548,15 +548,6 @@ def copy_without_destination(op: str, span: Span | None) -> Diagnostic:
         message=f"{op}: found no destination",
         span=span,
         help="say where the result lives after it: device_copy(%x) @accel",
-    )
-
-
-def not_inlined(span: Span | None) -> Diagnostic:
-    return Diagnostic(
-        code="missing-property",
-        message="found a call of a function, expected a module without calls",
-        span=span,
-        help="run inline-functions first",
     )
 
 
