@@ -64,13 +64,20 @@ def explains(transfer: Transfer, record: Record, plan: FunctionPlan) -> bool:
 
 
 def names(value: int, plan: FunctionPlan) -> Iterator[str]:
-    """Yield what a trace may call a value: a view of it, or what it was copied from."""
+    """Yield what a trace may call a value: any value with the same bytes, or a view of one.
+
+    An explicit copy holds what it was copied from, and later transfers may start there.
+    """
     found = {r.value: r for r in plan.residences}
-    at: int | None = value
-    while at is not None:
-        yield found[at].name
-        yield from (v.text for v in found[at].views)
-        at = found[at].moved_from
+
+    def origin(at: int) -> int:
+        before = found[at].moved_from
+        return at if before is None else origin(before)
+
+    for residence in plan.residences:
+        if origin(residence.value) == origin(value):
+            yield residence.name
+            yield from (v.text for v in residence.views)
 
 
 @MANY
