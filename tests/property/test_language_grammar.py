@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.lark import from_lark
-from lark import Lark
+from lark import Lark, Token
 from lark.exceptions import LarkError
 
 from reference_vm.diagnostics import CompileError
@@ -39,9 +40,20 @@ def grammar(start: str = "r_module") -> Lark:
 
 
 def page_accepts(text: str) -> bool:
+    """Whether the grammar accepts ``text``, and its strings are of whole characters."""
     try:
-        grammar().parse(text)
+        tree = grammar().parse(text)
     except LarkError:
+        return False
+    strings = tree.scan_values(lambda token: isinstance(token, Token) and '"' in token)
+    return all(map(_is_whole, strings))
+
+
+def _is_whole(token: Token) -> bool:
+    written = token[token.index('"') :]
+    try:
+        json.loads(written).encode()
+    except UnicodeEncodeError:
         return False
     return True
 
