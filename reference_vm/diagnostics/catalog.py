@@ -674,6 +674,15 @@ def results_apart(name: str, first: str, second: str, span: Span | None) -> Diag
     )
 
 
+def unplaced_kernel(function: str, what: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unplaced-kernel",
+        message=f"{what} of the primitive function @{function} has no device",
+        span=span,
+        help="a kernel is placed before planning: write the role into every type, f32[4] @accel",
+    )
+
+
 def unknown_executor(name: str, known: Sequence[str]) -> Diagnostic:
     return Diagnostic(
         code="unknown-executor",

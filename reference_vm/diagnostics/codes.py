@@ -95,6 +95,7 @@ CODES: Final = frozenset(
         "unknown-policy",
         "unknown-type",
         "unknown-vdevice",
+        "unplaced-kernel",
         "unreadable-text",
         "unsupported-dtype",
         "unsupported-operator",

@@ -30,10 +30,12 @@ placed before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
-from reference_vm.diagnostics import CompileError, Diagnostic
+from reference_vm.diagnostics import CompileError, Diagnostic, catalog
+from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Adt, Constructor, Function, Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Policy, Property
@@ -41,6 +43,7 @@ from reference_vm.passes.instances import Instance, InstancePlanner, named_insta
 from reference_vm.passes.placement import Places
 from reference_vm.passes.placer import Placer
 from reference_vm.passes.policies import Policies
+from reference_vm.passes.properties import is_placed, is_primitive
 from reference_vm.types import Attrs, AttrValue, TensorType, VirtualDevice, leaves, map_tensors
 
 NOT_PROVEN: Final = "not proven minimal"
@@ -65,7 +68,7 @@ class PlanDevices:
         """Return ``module`` with every tensor placed.
 
         Raises:
-            CompileError: Requests contradict each other.
+            CompileError: Requests contradict each other, or a kernel is not placed.
         """
         planner = plan(module, ctx)
         module, host = planner.module, planner.places.host
@@ -83,7 +86,7 @@ def plan(module: Module, ctx: PassContext) -> InstancePlanner:
     """Plan the entries as called from outside, then what is called from nowhere.
 
     Raises:
-        CompileError: Requests contradict each other.
+        CompileError: Requests contradict each other, or a kernel is not placed.
     """
     places = Places(roles.host(module), roles.default(module, ctx), roles.in_order(module, ctx))
     planner = InstancePlanner(_with_declared_placed(module, places.default), ctx, places)
@@ -91,16 +94,31 @@ def plan(module: Module, ctx: PassContext) -> InstancePlanner:
     by_name = planner.module.by_name
     entries = sorted(f.name for f in planner.module.entries)
     for name in (*entries, *sorted(by_name)):
-        if name in planner.instances or by_name[name].attrs.get("primitive") is True:
+        if name in planner.instances or is_primitive(by_name[name]):
             continue
         try:
             planner.plan(name)
         except CompileError as error:
             problems.extend(error.diagnostics)
             planner.give_up()
+    kernels = [f for f in planner.module.functions if is_primitive(f)]
+    for function in kernels:
+        if function.name not in planner.instances:
+            problems.extend(_unplaced(function))
     if problems:
         raise CompileError(*dict.fromkeys(problems))
     return planner
+
+
+def _unplaced(kernel: Function) -> Iterator[Diagnostic]:
+    """Yield the first thing in ``kernel`` that has no device, if there is one."""
+    for var in (*kernel.params, *rewrite.bound(kernel.body)):
+        if not is_placed(var.type):
+            yield catalog.unplaced_kernel(kernel.name, f"%{var.name}", var.span)
+            return
+    if not is_placed(kernel.result):
+        result = kernel.body.result
+        yield catalog.unplaced_kernel(kernel.name, "the result", result.span or kernel.span)
 
 
 def _with_declared_placed(module: Module, default: VirtualDevice) -> Module:

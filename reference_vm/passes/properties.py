@@ -62,14 +62,15 @@ def _unbound(module: Module, ctx: PassContext) -> Iterator[str]:
 def _unplaced(module: Module, ctx: PassContext) -> Iterator[str]:
     for function in module.functions:
         for var in (*function.params, *rewrite.bound(function.body)):
-            if not _is_placed(var.type):
+            if not is_placed(var.type):
                 yield f"%{var.name} has no device"
         for binding in rewrite.walk(function.body):
             if isinstance(binding.value, Call) and MOVES.get(binding.value.op) is Means.HINT:
                 yield f"%{binding.var.name} is a hint"
 
 
-def _is_placed(type_: Type | None) -> bool:
+def is_placed(type_: Type | None) -> bool:
+    """Whether every tensor in a type has its device."""
     return type_ is not None and all(leaf.vdevice is not None for leaf in tensors(type_))
 
 
@@ -191,4 +192,4 @@ _CHECKS: Final[Mapping[Property, Check]] = MappingProxyType(
     }
 )
 
-__all__ = ["is_bookkeeping", "is_primitive", "violation"]
+__all__ = ["is_bookkeeping", "is_placed", "is_primitive", "violation"]
