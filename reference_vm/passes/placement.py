@@ -7,8 +7,9 @@ them (`homes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 from reference_vm.analysis.function_values import FunctionValues
@@ -154,10 +155,26 @@ class _Rules:
     def _with_neighbours(self, group: Group, readers: Mapping[int, set[VirtualDevice]]) -> Group:
         """Let merged values that nothing pulls be where they are made and read."""
         operations = [self.graph.operations[i] for i in group.operations]
-        makers = {self.graph.values[v].operation for o in operations for v in o.operands}
+        makers = {m for o in operations for v in o.operands for m in self._makers(v)}
         around = {self.homes.on[m] for m in makers if m is not None}
         around |= {d for o in operations for v in o.results for d in readers[v]}
         return replace(group, pulls=frozenset(d for d in around if d is not None))
+
+    def _makers(self, value: int) -> Collection[int | None]:
+        """Return the operations that make a value, or what is put into the cell that it is."""
+        cells = self.graph.cells
+        if value in cells:
+            return self._put.get(cells.root(value), ())
+        return (self.graph.values[value].operation,)
+
+    @cached_property
+    def _put(self) -> Mapping[int, set[int | None]]:
+        """Which operations make what is put into each cell, by the root of the cell."""
+        found: dict[int, set[int | None]] = {}
+        for value, cell in self.graph.cells.stored:
+            maker = self.graph.values[value].operation
+            found.setdefault(self.graph.cells.root(cell), set()).add(maker)
+        return found
 
     def _place_groups(self, found: Sequence[Group]) -> tuple[tuple[Contest, Settlement], ...]:
         contested = []
