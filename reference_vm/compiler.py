@@ -30,6 +30,7 @@ from reference_vm.passes.explain import explain as explain_plan
 from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
+from reference_vm.passes.roles import first_use
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import check_executor
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
@@ -154,8 +155,20 @@ def _prepared(module: Module, ctx: PassContext, *, spread: bool) -> Module:
     if not isinstance(module, Module):
         raise CompileError(catalog.not_a_module(module))
     verify.verify(module)
+    _check_kinds(module)
     _check_default(module, ctx)
     return _with_roles(module, ctx.device_map) if spread else module
+
+
+def _check_kinds(module: Module) -> None:
+    """Raise `CompileError` if the program binds a role to a device of a kind that there is not."""
+    problems = [
+        catalog.device_unavailable(str(device), describe(device).reason, first_use(module, vdevice))
+        for vdevice in module.vdevices
+        if (device := vdevice.device) is not None and device.kind not in KINDS
+    ]
+    if problems:
+        raise CompileError(*problems)
 
 
 def _check_default(module: Module, ctx: PassContext) -> None:

@@ -632,10 +632,11 @@ def not_a_module(found: object) -> Diagnostic:
     return invalid_option("module", found, "a Module", how)
 
 
-def device_unavailable(device: str, reason: str | None) -> Diagnostic:
+def device_unavailable(device: str, reason: str | None, span: Span | None = None) -> Diagnostic:
     return Diagnostic(
         code="device-unavailable",
         message=f"{device} is not available: {reason or 'no reason given'}",
+        span=span,
         help="`hettest doctor` lists the devices and why one is missing",
     )
 

@@ -24,12 +24,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
-from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.source import Span
-from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, VirtualDevice, leaves
+from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, VirtualDevice
 
 
 @final
@@ -69,7 +67,7 @@ def _canonical(module: Module, ctx: PassContext) -> dict[VirtualDevice, VirtualD
         device = role.device or mapped or (HOST if role.role == "host" else None)
         if device is None:
             known = tuple(ctx.device_map)
-            problems.append(catalog.unbound_role(role.role, known, _mention(module, role)))
+            problems.append(catalog.unbound_role(role.role, known, roles.first_use(module, role)))
             continue
         bound = VirtualDevice(role.role, device, role.scope)
         canonical[role] = first.setdefault((device, role.scope), bound)
@@ -79,20 +77,8 @@ def _canonical(module: Module, ctx: PassContext) -> dict[VirtualDevice, VirtualD
 
 
 def _bound_twice(module: Module, role: VirtualDevice, mapped: DeviceName) -> Diagnostic:
-    span = _mention(module, role)
+    span = roles.first_use(module, role)
     return catalog.role_bound_twice(role.role, str(role.device), str(mapped), span)
-
-
-def _mention(module: Module, role: VirtualDevice) -> Span | None:
-    """Return where the program first names ``role`` in a function, if it does."""
-    for function in module.functions:
-        for var in function.params:
-            if var.type is not None and any(leaf.vdevice == role for leaf in leaves(var.type)):
-                return var.span
-        for binding in rewrite.walk(function.body):
-            if binding.request == role:
-                return binding.value.span or binding.var.span
-    return None
 
 
 def _with_role_for(

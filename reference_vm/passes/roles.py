@@ -1,4 +1,4 @@
-"""The virtual devices of a module: the host's, the default's, their order, and others instead."""
+"""The virtual devices of a module: host, default, their order, first uses, others instead."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Adt, Constructor, Function, Module
 from reference_vm.passes.context import PassContext
+from reference_vm.source import Span
 from reference_vm.types import (
     GLOBAL_SCOPE,
     HOST,
@@ -16,6 +17,7 @@ from reference_vm.types import (
     Type,
     VirtualDevice,
     map_tensors,
+    tensors,
 )
 
 
@@ -60,6 +62,24 @@ def in_order(module: Module, ctx: PassContext) -> tuple[VirtualDevice, ...]:
     return tuple(sorted(module.vdevices, key=key))
 
 
+def first_use(module: Module, role: VirtualDevice) -> Span | None:
+    """Return where the program first names ``role`` in a function, if it does."""
+
+    def named(type_: Type | None) -> bool:
+        return type_ is not None and any(leaf.vdevice == role for leaf in tensors(type_))
+
+    for function in module.functions:
+        for var in function.params:
+            if named(var.type):
+                return var.span
+        if named(function.result):
+            return function.span
+        for binding in rewrite.walk(function.body):
+            if binding.request == role or named(binding.var.type):
+                return binding.value.span or binding.var.span
+    return None
+
+
 def replaced(module: Module, instead: Mapping[VirtualDevice, VirtualDevice]) -> Module:
     """Return ``module`` with virtual devices replaced in every type and suffix."""
 
@@ -84,4 +104,4 @@ def _with_fields(adt: Adt, change: Callable[[Type], Type]) -> Adt:
     return replace(adt, constructors=tuple(constructors))
 
 
-__all__ = ["default", "default_device", "host", "in_order", "on_device", "replaced"]
+__all__ = ["default", "default_device", "first_use", "host", "in_order", "on_device", "replaced"]

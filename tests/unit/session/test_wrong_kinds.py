@@ -57,6 +57,23 @@ def test_a_default_of_a_kind_that_does_not_exist_is_refused() -> None:
     assert found.code == "device-unavailable"
 
 
+@pytest.mark.parametrize("function", [rv.compile, rv.explain])
+def test_a_device_of_a_kind_that_does_not_exist_is_refused_where_its_role_is_used(
+    function: Callable[[Any], Any],
+) -> None:
+    text = """module {
+      vdevice @host, @x = "tpu:0"
+      fn @main(%a: f32[4]) -> f32[4] {
+        %b = negative(%a) @x
+        return %b
+      }
+    }"""
+    found = refused(lambda: function(rv.parse(text)))
+    assert found.code == "device-unavailable"
+    assert found.span is not None
+    assert (found.span.line, found.span.text) == (4, "negative(%a)")
+
+
 @pytest.mark.parametrize("device", ["cpu:99999999999999999999", "cpu:" + "9" * 5000])
 def test_a_device_number_has_an_end(device: str) -> None:
     found = refused(lambda: rv.compile(MODULE, f"host={device}"))
