@@ -31,9 +31,20 @@ class CallValues:
         if isinstance(value.callee, Var):
             return self._apply(binding, value.callee, [v for arg in leaves for v in arg])
         callee = self.containers.module.by_name.get(value.callee.name)
-        if callee is None or callee.attrs.get("primitive") is True:
+        if callee is None:
+            return self.settled(binding)
+        if callee.attrs.get("primitive") is True:
+            self._kernel_arguments(binding, callee, [v for arg in leaves for v in arg])
             return self.settled(binding)
         return self._function_call(binding, callee, [v for arg in leaves for v in arg])
+
+    def _kernel_arguments(
+        self, binding: Binding, kernel: Function, arguments: Sequence[int]
+    ) -> None:
+        """Note that a kernel, which is placed, reads each argument where its parameter is."""
+        params = [leaf for p in kernel.params for leaf, _ in leaves_in(p.type)]
+        for argument, leaf in zip(arguments, params, strict=True):
+            self.table.read(argument, Use.ARGUMENT, binding, device=leaf.vdevice)
 
     def _apply(self, binding: Binding, callee: Var, arguments: Sequence[int]) -> tuple[int, ...]:
         """Return the values that the call of a function value makes."""

@@ -82,7 +82,8 @@ class Read:
     """Where it is read; ``None`` for a result."""
 
     operation: int | None = None
-    """The operation that reads; ``None`` for a condition, a view's operand, a move, a result."""
+    """The operation that reads; ``None`` for a condition, a view's operand, a move, a result, or a
+    kernel that is placed already."""
 
     device: VirtualDevice | None = None
     """Where to, for a ``RESULT`` or ``MOVE``, and for an ``ARGUMENT`` whose parameter is placed."""

@@ -72,7 +72,7 @@ def _held(problem: Problem, on: Assignment, value: Value, end: int) -> Mapping[V
 
 def _reads(problem: Problem, on: Assignment, value: Value) -> Iterator[tuple[VirtualDevice, int]]:
     for read in value.reads:
-        if read.use is Use.ARGUMENT:
+        if read.use is Use.ARGUMENT and read.operation is not None:
             continue
         step = 0 if read.operation is None else read.operation
         if read.use is Use.HOST:

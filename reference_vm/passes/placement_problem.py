@@ -165,7 +165,7 @@ class Problem:
         """Return the device of a reader that is not up to us."""
         if read.use is Use.HOST:
             return self.places.host
-        if read.use is Use.ARGUMENT:
+        if read.use is Use.ARGUMENT and read.operation is not None:
             return None
         if read.operation is not None:
             return self.fixed_on.get(read.operation)

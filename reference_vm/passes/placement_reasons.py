@@ -243,8 +243,8 @@ class Reasons:
             return self.places.host
         if read.use is Use.STORE:
             return self.placement.devices[read.place]
-        if read.use is Use.ARGUMENT:
-            callee = self.instance.calls.get(-1 if read.operation is None else read.operation)
+        if read.use is Use.ARGUMENT and read.operation is not None:
+            callee = self.instance.calls.get(read.operation)
             return None if callee is None else callee.param(read.place)
         if read.operation is None:
             return None if read.means is Means.COPY else read.device
