@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Protocol, final
 
 from reference_vm.analysis.function_values import FunctionValues
@@ -40,7 +41,18 @@ class CallPlacer:
             callee: Callee = yield callees.callee(call, self._signature(call, wanted))
             self.homes.called[call.operation] = callee
             for leaf, value in enumerate(call.results):
-                self.homes.known.setdefault(value, callee.result(leaf))
+                for one in self._one_with(value):
+                    self.homes.known.setdefault(one, callee.result(leaf))
+
+    def _one_with(self, value: int) -> tuple[int, ...]:
+        """Return the values that share the place of ``value``."""
+        cells = self.graph.cells
+        return self._cells[cells.root(value)] if value in cells else (value,)
+
+    @cached_property
+    def _cells(self) -> Mapping[int, tuple[int, ...]]:
+        cells = self.graph.cells
+        return {cells.root(members[0]): members for members in cells.groups()}
 
     def _signature(self, call: FunctionCall, wanted: Mapping[int, set[VirtualDevice]]) -> Signature:
         """Return what ``call`` decides about the function that it calls."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import final
 
@@ -40,8 +41,12 @@ class CellPlacer:
             for index in members:
                 values[index].pin = pin
 
-    def place(self) -> None:
-        """Place the cells that nothing pins: by what is put there, then by who reads it."""
+    def place(self, *, wait: bool) -> None:
+        """Place the cells that nothing pins: by what is put there, then by who reads it.
+
+        With ``wait``, what else a call makes is left to the function that is called, unless it is
+        handed to another.
+        """
         open_ = {
             self.graph.cells.root(members[0]): members
             for members in self.graph.cells.groups()
@@ -56,8 +61,20 @@ class CellPlacer:
             if devices:
                 self._settle(open_, root, devices)
         self._spread(open_)
-        for root in list(open_):
+        left = self._left_to_callees() if wait else frozenset()
+        for root in [root for root in open_ if root not in left]:
             self._settle(open_, root, (self.places.default,))
+
+    def _left_to_callees(self) -> frozenset[int]:
+        """Return the roots of the cells that calls make, each in one place, and are not given."""
+        cells, calls = self.graph.cells, self.graph.calls
+        made: set[int] = set()
+        other = {cells.root(v) for call in calls for v in call.arguments if v in cells}
+        for call in calls:
+            count = Counter(cells.root(v) for v in call.results if v in cells)
+            made.update(count)
+            other.update(root for root, times in count.items() if times > 1)
+        return frozenset(made - other)
 
     def _spread(self, open_: dict[int, tuple[int, ...]]) -> None:
         """Place every open cell that something placed is put into, until none is left."""

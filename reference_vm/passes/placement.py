@@ -107,7 +107,7 @@ class _Rules:
             self.homes.on[index] = self.places.host
         found = self._groups(facts)
         contests = self._place_groups(found)
-        cells.place()
+        cells.place(wait=callees is not None)
         if callees is not None:
             yield from CallPlacer(self.homes).place(callees)
         proven = all(s.proven for _, s in contests)
