@@ -15,6 +15,7 @@ from reference_vm.cli.explanation.as_json import as_json
 from reference_vm.cli.explanation.dot import dot
 from reference_vm.cli.explanation.svg import svg
 from reference_vm.cli.explanation.table import text
+from reference_vm.cli.placing import COSTS, DEFAULT, DEVICE_MAP, FILE, MEMORY, PLACE, POLICY, SPLIT
 from reference_vm.passes.context import Policy
 
 NAME = "explain"
@@ -22,27 +23,14 @@ HELP = "say where everything is, by which rule, and what forces each copy"
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="a .hir or .onnx file, or - for standard input")],
-    device_map: Annotated[
-        str, typer.Option(metavar="ROLE=DEVICE,…", help="which device each role is")
-    ] = "",
-    policy: Annotated[Policy, typer.Option(help="for values wanted on two devices")] = Policy.COPY,
-    default: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="for what nothing places")
-    ] = None,
-    place: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN=ROLE", help="requests by name; auto places the rest by cost"),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="RULE", help="halves, alternate or random:SEED")
-    ] = None,
-    memory: Annotated[
-        str, typer.Option(metavar="ROLE=SIZE,…", help="what auto may use at once, as accel=64MiB")
-    ] = "",
-    costs: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="the cost model of auto, as JSON")
-    ] = None,
+    file: FILE,
+    device_map: DEVICE_MAP = "",
+    policy: POLICY = Policy.COPY,
+    default: DEFAULT = None,
+    place: PLACE = None,
+    split: SPLIT = None,
+    memory: MEMORY = "",
+    costs: COSTS = None,
     size: Annotated[
         list[str] | None, typer.Option(metavar="SYMBOL=N", help="for the bytes of symbolic shapes")
     ] = None,
