@@ -162,7 +162,7 @@ def _corpus(
         for item in progress.track(selection.items, description=f"corpus on {backend}"):
             session.ledger.add(run_item(item, session.environment))
     session.close()
-    session.backend.close()
+    session.release()
     content = _with_models(session.content(), rows)
     for path in reports:
         write(path, content)
@@ -171,7 +171,7 @@ def _corpus(
     for record in content.records:
         if record.outcome is Outcome.FAILED and backend == "reference_vm":
             console.print(record.text or record.reason, markup=False, highlight=False)
-    return session.ledger.exit_code()
+    return session.exit_code()
 
 
 def _with_models(content: ReportContent, rows: Sequence[dict[str, object]]) -> ReportContent:
