@@ -122,6 +122,16 @@ def level_of(item: pytest.Item) -> int | None:
     return None if case is None else case.case.level
 
 
+def ended(item: pytest.Item, outcome: Outcome, reason: str) -> Record:
+    """Return the record of a test that ended without being run."""
+    case = case_of(item)
+    if case is None:
+        return Record(item.nodeid, outcome, reason)
+    from hettest.runner import unjudged
+
+    return unjudged(case, outcome, reason)
+
+
 def left_out(item: pytest.Item) -> str | None:
     """Return why a test of the kit's is not to be run with these devices, or ``None``."""
     chosen = _chosen(item)

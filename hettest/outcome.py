@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, final
 
@@ -39,6 +39,46 @@ class Status(StrEnum):
     """Differs from what only we have pinned; shown, never counted."""
 
 
+class Evidence(StrEnum):
+    """How it is known where work ran and what was copied; the strongest first."""
+
+    CAUSED = "caused"
+    """One device's results were changed, and exactly the predicted results changed."""
+
+    METERED = "metered"
+    """Counted by something other than the implementation's own report."""
+
+    REPORTED = "reported"
+    """The implementation says so, and what it says is consistent in itself."""
+
+    UNOBSERVED = "unobserved"
+
+
+def weakest(grades: Iterable[Evidence]) -> Evidence | None:
+    """Return the weakest of the grades; ``None`` of none."""
+    order = list(Evidence)
+    return max(grades, key=order.index, default=None)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One of the numeric checks behind the clause ``values``."""
+
+    name: str
+    """``form``, ``expected``, ``local``, ``ratio``, ``anchor`` or ``bound``."""
+
+    status: str
+    """``holds``, ``fails``, ``undecided``, ``vacuous`` or ``unproven``."""
+
+    worst: float | None = None
+    """The largest error as a part of what is allowed, above 1 fails; ``None`` if there is none or
+    it is infinite."""
+
+    undecided: int = 0
+    """Elements that hang on a decision that rounding could tip."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -57,6 +97,72 @@ class Clause:
 
     word: str | None = None
     """The capability word that is missing, of an unproven clause."""
+
+    evidence: Evidence | None = None
+    """Of clauses about placement and copies: how well it is known."""
+
+    measures: tuple[Measure, ...] = ()
+    """Of the clause ``values``: each numeric check."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data from which `from_json` makes an equal clause."""
+        data: dict[str, Any] = {"name": self.name, "status": self.status.value}
+        data |= {"detail": self.detail, "line": self.line}
+        if self.word is not None:
+            data["word"] = self.word
+        if self.evidence is not None:
+            data["evidence"] = self.evidence.value
+        if self.measures:
+            data["measures"] = [asdict(measure) for measure in self.measures]
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Clause:
+        return cls(
+            name=data["name"],
+            status=Status(data["status"]),
+            detail=data["detail"],
+            line=data["line"],
+            word=data.get("word"),
+            evidence=Evidence(data["evidence"]) if "evidence" in data else None,
+            measures=tuple(Measure(**measure) for measure in data.get("measures", ())),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One transfer of a run, as reports show it."""
+
+    value: str | None
+    source: str
+    target: str
+    bytes: int | None = None
+    cause: str | None = None
+    reader: str | None = None
+    count: int = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one run showed of placement and transfers, for the reports' graphs."""
+
+    placement: Mapping[str, tuple[str, ...]]
+    """The devices on which each variable was computed: ``main/%s``."""
+
+    transfers: tuple[Transfer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "placement": {name: list(devices) for name, devices in self.placement.items()},
+            "transfers": [asdict(transfer) for transfer in self.transfers],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Seen:
+        placement = {name: tuple(devices) for name, devices in data["placement"].items()}
+        return cls(placement, tuple(Transfer(**transfer) for transfer in data["transfers"]))
 
 
 @final
@@ -78,40 +184,70 @@ class Record:
     counted: bool = True
     """Whether it counts; not under policy ``skip`` for missing devices."""
 
+    case: str | None = None
+    """The id of the case file, of a conformance item."""
+
+    proves: tuple[str, ...] = ()
+    """The clauses of the published list that the case proves: ``placement.operands``."""
+
+    requires: tuple[str, ...] = ()
+    """The capability words that the item requires."""
+
+    lacks: tuple[str, ...] = ()
+    """Those that the backend does not claim."""
+
+    devices: tuple[str, ...] = ()
+    """The devices that the item runs on, the host first."""
+
+    seen: Seen | None = None
+    """Of items on more than one device."""
+
+    waiver: str = ""
+    """Of a waived item: the waiver's reason, issue, owner and end date, in one line."""
+
     def to_json(self) -> dict[str, Any]:
-        """Return plain data, from which `from_json` makes an equal record."""
-        clauses = [
-            {"name": c.name, "status": c.status.value, "detail": c.detail, "line": c.line}
-            | ({"word": c.word} if c.word else {})
-            for c in self.clauses
-        ]
-        return {
+        """Return plain data from which `from_json` makes an equal record."""
+        data: dict[str, Any] = {
             "id": self.id,
             "outcome": self.outcome.value,
             "reason": self.reason,
             "level": self.level,
-            "clauses": clauses,
+            "clauses": [clause.to_json() for clause in self.clauses],
             "seconds": round(self.seconds, 6),
             "text": self.text,
             "counted": self.counted,
         }
+        if self.case is not None:
+            data["case"] = self.case
+        for name in _LISTS:
+            if getattr(self, name):
+                data[name] = list(getattr(self, name))
+        if self.seen is not None:
+            data["seen"] = self.seen.to_json()
+        if self.waiver:
+            data["waiver"] = self.waiver
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        clauses = tuple(
-            Clause(c["name"], Status(c["status"]), c["detail"], c["line"], c.get("word"))
-            for c in data["clauses"]
-        )
         return cls(
             id=data["id"],
             outcome=Outcome(data["outcome"]),
             reason=data["reason"],
             level=data["level"],
-            clauses=clauses,
+            clauses=tuple(Clause.from_json(clause) for clause in data["clauses"]),
             seconds=data["seconds"],
             text=data["text"],
             counted=data["counted"],
+            case=data.get("case"),
+            seen=Seen.from_json(data["seen"]) if "seen" in data else None,
+            waiver=data.get("waiver", ""),
+            **{name: tuple(data.get(name, ())) for name in _LISTS},
         )
+
+
+_LISTS = ("proves", "requires", "lacks", "devices")
+"""The fields of a record that are lists of words."""
 
 
 @final

@@ -7,6 +7,7 @@ imports neither NumPy nor any backend.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,13 +161,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     except UsageError as error:
         pytest.fail(str(error), pytrace=False)
     except BackendCrash as crash:
-        _end(item, Record(ours.id_of(item), Outcome.CRASHED, str(crash), ours.level_of(item)))
+        _end(item, ours.ended(item, Outcome.CRASHED, str(crash)))
     if missing is not None:
-        _end(item, kit.missing_record(ours.id_of(item), ours.level_of(item), missing))
+        _end(item, kit.missing_record(ours.ended(item, Outcome.NOT_RUN, ""), missing))
     if lacking:
         reason = f"not claimed: {', '.join(lacking)}"
-        level = ours.level_of(item)
-        _end(item, Record(ours.id_of(item), Outcome.UNSUPPORTED, reason, level))
+        _end(item, replace(ours.ended(item, Outcome.UNSUPPORTED, reason), lacks=lacking))
 
 
 def _end(item: pytest.Item, record: Record) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -201,12 +201,15 @@ class KitSession:
         names = ("host", "accel", *(f"accel{i}" for i in range(1, len(devices))))
         return dict(zip(names, devices, strict=False))
 
-    def missing_record(self, item: str, level: int | None, reason: str) -> Record:
-        """Return how an item ends whose device is missing, by the policy."""
-        if self.options.policy == "fail":
-            return Record(item, Outcome.FAILED, f"missing device {reason}", level)
-        counted = self.options.policy != "skip"
-        return Record(item, Outcome.NOT_RUN, f"missing device {reason}", level, counted=counted)
+    def missing_record(self, record: Record, reason: str) -> Record:
+        """Return how the item of ``record`` ends whose device is missing, by the policy."""
+        failed = self.options.policy == "fail"
+        return replace(
+            record,
+            outcome=Outcome.FAILED if failed else Outcome.NOT_RUN,
+            reason=f"missing device {reason}",
+            counted=failed or self.options.policy != "skip",
+        )
 
     def to_worker_output(self) -> dict[str, Any]:
         """Return what the controller of a distributed run must know of this worker's."""

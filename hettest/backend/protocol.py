@@ -109,6 +109,10 @@ class Options:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Options of the backend itself."""
 
+    perturb: str | None = None
+    """A device whose every floating result of an operator is to be doubled as it is made; asked
+    only of backends that claim ``observe:perturbation``."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,40 @@ class Memory:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a meter has counted on one device during one run.
+
+    A meter is not the implementation's own report: the ledger of a simulated device, a layer
+    between the implementation and its driver, the statistics of an allocator.
+    """
+
+    launches: int | None = None
+    """Kernels, and calls of libraries that do their work."""
+
+    copies_in: int | None = None
+    copies_out: int | None = None
+    bytes_in: int | None = None
+    bytes_out: int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long one part of a run took."""
+
+    device: str
+    seconds: float
+    """On the device's own clock."""
+
+    kind: str
+    """``kernel``, ``copy``, or ``other``."""
+
+    op: str = ""
+    count: int = 1
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What one run let the kit see."""
@@ -164,6 +202,12 @@ class Observation:
     memory: Mapping[str, Memory] | None = None
     intermediates: Mapping[str, Array] | None = None
     """By source variable, ``main/%s``: what was really computed in this run."""
+
+    profile: Sequence[Timing] | None = None
+    """Where the time of this run went."""
+
+    metered: Mapping[str, Reading] | None = None
+    """By device: what a meter counted during this run alone; from claims ``observe:meter``."""
 
 
 class Executable(Protocol):

@@ -6,6 +6,7 @@ its reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from hettest.expect.situation import Situation
 from hettest.judge import Verdict, judge
 from hettest.judge.nesting import misfit
 from hettest.language import CompileError, DiagnosticError
-from hettest.outcome import Clause, Status
+from hettest.outcome import Clause, Measure, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,10 +37,11 @@ def check(situation: Situation) -> Iterator[Clause]:
         return
     zeros = list(_zeros(situation)) if expect.signed_zeros and verdict.holds else []
     failures = [f"{c.name}: {c.detail}" for c in verdict.failures] + zeros
+    measures = tuple(_measures(verdict))
     if failures:
-        yield Clause("values", Status.FAILED, "\n".join(failures))
+        yield Clause("values", Status.FAILED, "\n".join(failures), measures=measures)
     else:
-        yield Clause("values", Status.PROVEN, _summary(verdict))
+        yield Clause("values", Status.PROVEN, _summary(verdict), measures=measures)
 
 
 def _verdict(situation: Situation) -> Verdict:
@@ -65,6 +67,13 @@ def _without_oracle(situation: Situation, error: DiagnosticError) -> Clause:
 
 def _summary(verdict: Verdict) -> str:
     return "; ".join(f"{c.name} {c.status}" for c in verdict.checks)
+
+
+def _measures(verdict: Verdict) -> Iterator[Measure]:
+    for check in verdict.checks:
+        finite = check.worst is not None and math.isfinite(check.worst)
+        worst = check.worst if finite else None
+        yield Measure(check.name, check.status.value, worst, check.undecided)
 
 
 def leaves(value: Value) -> Iterator[NDArray[Any]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 SCHEMA = Path(__file__).with_name("report.schema.json")
-NAME = "hettest-report-1"
+NAME = "hettest-report-2"
 
 
 @cache

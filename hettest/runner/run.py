@@ -31,7 +31,7 @@ from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
 from hettest.expect.situation import Situation
 from hettest.language import Module
-from hettest.outcome import Clause, Outcome, Record, Status, worst
+from hettest.outcome import Clause, Outcome, Record, Seen, Status, Transfer, worst
 from hettest.runner.cases import CaseData, arguments, literal
 from hettest.runner.program import TextProgram
 from hettest.runner.story import failure, replay
@@ -71,12 +71,49 @@ class Environment:
 def run_item(item: Item, environment: Environment) -> Record:
     """Return how ``item`` ended on the environment's backend."""
     start = time.perf_counter()
-    ended = _Run(item, environment).end()
+    run = _Run(item, environment)
+    ended = run.end()
     seconds = time.perf_counter() - start
     text = "" if ended.outcome in (Outcome.PASSED, Outcome.UNSUPPORTED) else ended.text
-    return Record(
-        item.id, ended.outcome, ended.reason, item.case.level, ended.clauses, seconds, text
+    record = unjudged(item, ended.outcome, ended.reason)
+    return replace(
+        record,
+        clauses=ended.clauses,
+        seconds=seconds,
+        text=text,
+        requires=environment.data.requires(item),
+        lacks=ended.lacks,
+        seen=_seen(item, run.observation),
     )
+
+
+def unjudged(item: Item, outcome: Outcome, reason: str) -> Record:
+    """Return the record of an item that was not judged, such as one whose device is missing."""
+    case = item.case
+    return Record(
+        item.id,
+        outcome,
+        reason,
+        case.level,
+        case=case.id,
+        proves=case.clauses,
+        devices=item.devices,
+    )
+
+
+def _seen(item: Item, observation: Observation | None) -> Seen | None:
+    """Return what reports draw of a run on more than one device."""
+    if observation is None or len(set(item.devices)) < 2:
+        return None
+    placement: dict[str, tuple[str, ...]] = {}
+    for execution in observation.executions or ():
+        for name in execution.defines:
+            placement[name] = tuple(dict.fromkeys((*placement.get(name, ()), execution.device)))
+    transfers = tuple(
+        Transfer(c.value, c.source, c.target, c.bytes, c.cause, c.reader, c.count)
+        for c in observation.copies or ()
+    )
+    return Seen(placement, transfers)
 
 
 @final
@@ -86,6 +123,7 @@ class _End:
     reason: str = ""
     clauses: tuple[Clause, ...] = ()
     text: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 @final
@@ -103,7 +141,9 @@ class _Run:
         try:
             lacking = self._lacking()
             if lacking:
-                return _End(Outcome.UNSUPPORTED, f"not claimed: {', '.join(lacking)}")
+                return _End(
+                    Outcome.UNSUPPORTED, f"not claimed: {', '.join(lacking)}", lacks=lacking
+                )
             return self._judged(tuple(self._clauses()))
         except CaseError as error:
             return self._story(Outcome.FAILED, f"the case is at fault: {error}", ())
@@ -235,8 +275,9 @@ class _Run:
             return _End(Outcome.PASSED, clauses=clauses)
         found = [c for c in clauses if c.status is status]
         if status is Status.UNPROVEN:
-            words = ", ".join(dict.fromkeys(c.word or c.name for c in found))
-            return _End(Outcome.UNSUPPORTED, f"not claimed: {words}", clauses)
+            words = tuple(dict.fromkeys(c.word or c.name for c in found))
+            reason = f"not claimed: {', '.join(words)}"
+            return _End(Outcome.UNSUPPORTED, reason, clauses, lacks=words)
         first = found[0]
         reason = f"{first.name}: {first.detail.splitlines()[0]}"
         return self._story(Outcome.FAILED, reason, clauses)

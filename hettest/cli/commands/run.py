@@ -16,7 +16,7 @@ from hettest.errors import BackendCrash, UsageError
 from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_writable
 from hettest.outcome import Outcome, Record
 from hettest.report import json_report, text, write
-from hettest.runner import run_item
+from hettest.runner import run_item, unjudged
 from hettest.session import KitSession
 
 NAME = "run"
@@ -88,9 +88,9 @@ def _ended(item: Item, session: KitSession) -> Record:
     try:
         missing = session.missing(item.devices)
     except BackendCrash as crash:
-        return Record(item.id, Outcome.CRASHED, str(crash), item.case.level)
+        return unjudged(item, Outcome.CRASHED, str(crash))
     if missing is not None:
-        return session.missing_record(item.id, item.case.level, missing)
+        return session.missing_record(unjudged(item, Outcome.NOT_RUN, ""), missing)
     return run_item(item, session.environment)
 
 

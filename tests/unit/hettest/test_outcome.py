@@ -140,7 +140,7 @@ def test_the_form_follows_the_name(tmp_path: Path) -> None:
     write(tmp_path / "deep" / "x.json", content([]))
     write(tmp_path / "x.xml", content([]))
 
-    assert json.loads((tmp_path / "deep" / "x.json").read_text())["schema"] == "hettest-report-1"
+    assert json.loads((tmp_path / "deep" / "x.json").read_text())["schema"] == "hettest-report-2"
     assert ElementTree.parse(tmp_path / "x.xml").getroot().tag == "testsuites"
 
 
