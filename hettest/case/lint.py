@@ -16,6 +16,7 @@ from typing import final
 from hettest.case.counts import Transfers, transfers
 from hettest.case.expansion import DEVICE_COUNTS, Item, expand, roles_of
 from hettest.case.explicit import NotExplicit
+from hettest.case.faults import fault_classes
 from hettest.case.loader import load, markers
 from hettest.case.model import ORACLE, Case, Counts, Limits, Run, Tensor, Written
 from hettest.case.walk import bindings, name_of
@@ -57,6 +58,7 @@ def _file_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
     yield from _id_problems(case)
     yield from _summary_problems(case)
     yield from _word_problems(case)
+    yield from _fault_problems(case)
     items = sum(len(expand(c, PAIR)) for c in cases)
     if items > MOST_ITEMS:
         message = f"gives {items} items on {', '.join(PAIR)}; at most {MOST_ITEMS} are allowed"
@@ -99,6 +101,18 @@ def _word_problems(case: Case) -> Iterator[Problem]:
                 f"begin with {', '.join(f'{area}:' for area in _AREAS)}"
             )
             yield Problem(str(case.path), None, "requires", message)
+
+
+def _fault_problems(case: Case) -> Iterator[Problem]:
+    if case.fault is None:
+        return
+    found = fault_classes().get(case.fault)
+    if found is None:
+        known = ", ".join(fault_classes())
+        yield Problem(str(case.path), None, "fault", f"{case.fault} is none of {known}")
+    elif found.feature is not None:
+        message = f"{case.fault} ({found.name}) is listed as without cases: {found.feature}"
+        yield Problem(str(case.path), None, "fault", message)
 
 
 @final

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, final
 
 from hettest.case.elements import wrong_tensor
+from hettest.case.faults import fault_of
 from hettest.case.lines import Path as KeyPath
 from hettest.case.lines import key_lines, line_of, show
 from hettest.case.model import (
@@ -121,6 +122,7 @@ class _Reader:
             expect=self._expect(expect),
             markers=tuple(markers(filled["program"])),
             swept=tuple(f"{name}={word}" for name, (word, _) in combination.items()),
+            fault=fault_of(self.case_id, filled.get("fault")),
         )
 
     def _fill(self, data: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

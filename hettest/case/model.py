@@ -184,6 +184,9 @@ class Case:
     swept: tuple[str, ...] = ()
     """The sweep's combination, as in ids: ``dtype=f32``."""
 
+    fault: str | None = None
+    """The kind of fault that it would find, as in ``fault_classes.toml``: ``C24``."""
+
     @property
     def text(self) -> str:
         """The program as implementations get it: each line where it was, without markers."""
