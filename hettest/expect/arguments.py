@@ -1,6 +1,7 @@
-"""Arguments stay the caller's: nothing writes to them, and no result lies in their memory.
+"""Arguments and earlier results stay the caller's: nothing writes to them.
 
-A donated argument is given away, so neither is asked of it.
+Nor does a result lie in an argument's memory. A donated argument is given away, so neither is asked
+of it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hettest.expect.situation import Situation
+from hettest.expect.situation import Earlier, Situation
 from hettest.expect.values import leaves
 from hettest.outcome import Clause, Status
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def check(situation: Situation) -> Iterator[Clause]:
-    """Yield one clause if the program takes arguments that stay the caller's."""
+    """Yield one clause if there is anything that stays the caller's."""
     kept = list(_kept(situation))
-    if not kept:
+    if not kept and situation.earlier is None:
         return
-    wrong = list(_wrong(situation, kept))
+    wrong = [*_wrong(situation, kept), *_changed(situation.earlier)]
     if wrong:
         yield Clause("arguments", Status.FAILED, "\n".join(wrong))
     else:
@@ -50,3 +51,13 @@ def _wrong(
         for number, result in enumerate(results):
             if np.may_share_memory(result, handed):
                 yield f"result {number} lies in the memory of {name}"
+
+
+def _changed(earlier: Earlier | None) -> Iterator[str]:
+    """Yield the results of the run before this one that are not what they were."""
+    if earlier is None:
+        return
+    pairs = zip(leaves(earlier.were), leaves(earlier.results), strict=True)
+    for number, (before, after) in enumerate(pairs):
+        if before.tobytes() != after.tobytes():
+            yield f"result {number} of the run before was written to"

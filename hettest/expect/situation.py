@@ -22,6 +22,18 @@ _MOVES = frozenset({"device_copy", "to_vdevice", "hint_on_device", "match_cast"}
 
 @final
 @dataclass(frozen=True)
+class Earlier:
+    """What a run before this one gave."""
+
+    results: Value
+    """The very arrays that the backend returned."""
+
+    were: Value
+    """What was in them when it returned them."""
+
+
+@final
+@dataclass(frozen=True)
 class Situation:
     """One run, beside what is expected of it."""
 
@@ -44,6 +56,9 @@ class Situation:
 
     handed: Sequence[Value] = ()
     """The very arrays that the backend was given; ``args`` holds what was in them before."""
+
+    earlier: Earlier | None = None
+    """The run of the same executable before this one, if the case wants one."""
 
     def device(self, role: str) -> str:
         """Return the device that a role is bound to; an unbound ``host`` is the host."""

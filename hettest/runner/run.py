@@ -29,7 +29,7 @@ from hettest.errors import BackendCrash, CaseError, ProtocolBreach
 from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
-from hettest.expect.situation import Situation
+from hettest.expect.situation import Earlier, Situation
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Seen, Status, Transfer, worst
 from hettest.runner.cases import CaseData, arguments, literal
@@ -217,11 +217,11 @@ class _Run:
         if module is None:
             raise CaseError([])
         args = arguments(case, run, module)
-        handed = copied(args)
+        handed, earlier = copied(args), None
         claims = self.environment.backend.capabilities
         rejected: Rejected | None = None
         try:
-            _run_before(executable, case, run, module)
+            earlier = _run_before(executable, case, run, module)
             self.observation = observed(executable, run.entry, handed)
         except Rejected as found:
             rejected = found
@@ -245,6 +245,7 @@ class _Run:
             baseline=self._baseline(run.entry, run.name, args),
             numbers_hold=item.is_straight,
             handed=handed,
+            earlier=earlier,
         )
         yield from kept_claims(situation, claims)
         clauses = [clause for check in CHECKS for clause in check(situation)]
@@ -298,16 +299,21 @@ class _Run:
         return _End(outcome, reason, clauses, text)
 
 
-def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> None:
-    """Make the run that the case wants before ``run``; an error that it is to end in is well."""
+def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> Earlier | None:
+    """Make the run that the case wants before ``run``, and return what came of it, if anything.
+
+    An error that it is to end in is well.
+    """
     before = case.run_before(run)
     if before is None:
-        return
+        return None
     try:
-        observed(executable, before.entry, arguments(case, before, module))
+        results = observed(executable, before.entry, arguments(case, before, module)).results
     except Rejected:
         if before.error is None:
             raise
+        return None
+    return Earlier(results, *copied((results,)))
 
 
 def copied(args: Sequence[Value]) -> tuple[Value, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program, Rejected
@@ -47,10 +48,14 @@ RESULT = 'result = { dtype = "f32", shape = [1], data = [-1.0] }'
 
 @dataclass
 class _Recorder:
-    """Negates, notes what it was given, and refuses 1.0 if told to."""
+    """Negates and notes what it was given; refuses 1.0, or reuses its result's memory, if told."""
 
     refuses: bool = False
+    reuses: bool = False
+    """Whether it returns the same array every time."""
+
     seen: list[float] = field(default_factory=list)
+    kept: Any = field(default_factory=lambda: np.zeros(1, np.float32))
     name: str = "recorder"
     capabilities: frozenset[str] = frozenset({"op:*", "dtype:*", "device:*", "diagnostics:data"})
 
@@ -66,7 +71,10 @@ class _Recorder:
         self.seen.append(float(args[0][0]))
         if self.refuses and args[0][0] == 1:
             raise Rejected("run", "broken")
-        return Observation(results=-args[0])
+        if not self.reuses:
+            return Observation(results=-args[0])
+        self.kept[:] = -args[0]
+        return Observation(results=self.kept)
 
     def close(self) -> None: ...
 
@@ -88,6 +96,13 @@ def test_the_other_run_is_made_first_on_the_same_executable(tmp_path: Path) -> N
     backend = _Recorder()
     assert _ended(_case(tmp_path), backend).outcome is Outcome.PASSED
     assert backend.seen == [1.0, 2.0]
+
+
+def test_results_of_the_other_run_stay_what_they_were(tmp_path: Path) -> None:
+    record = _ended(_case(tmp_path), _Recorder(reuses=True))
+
+    assert record.outcome is Outcome.FAILED
+    assert record.reason == "arguments: result 0 of the run before was written to"
 
 
 def test_an_error_that_the_other_run_is_to_end_in_is_well(tmp_path: Path) -> None:
