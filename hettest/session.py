@@ -99,7 +99,7 @@ class KitSession:
         """Return what the backend says of a device."""
         from hettest.backend.discovery import info
 
-        return info(self.backend, device, self._known)
+        return info(self.backend.name, device, self._known)
 
     def check_backend(self) -> None:
         """Find out before the first item whether the run makes sense.

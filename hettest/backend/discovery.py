@@ -96,21 +96,20 @@ def devices_of(backend: Backend) -> tuple[DeviceInfo, ...]:
         return tuple(backend.devices())
 
 
-def info(backend: Backend, device: str, known: Sequence[DeviceInfo] | None = None) -> DeviceInfo:
-    """Return what ``backend`` says of ``device``; one it does not list is unavailable.
+def info(backend: str, device: str, known: Sequence[DeviceInfo]) -> DeviceInfo:
+    """Return what a backend says of ``device``; one it does not list is unavailable.
 
     Args:
-        backend: Who is asked.
+        backend: Its name, for the reason.
         device: A name in canonical form.
-        known: The backend's devices, if the caller has them already.
+        known: The backend's devices.
     """
-    listed = devices_of(backend) if known is None else known
-    for found in listed:
+    for found in known:
         if canonical(found.name) == device:
             return found
-    names = ", ".join(ranges([d.name for d in listed])) or "none"
+    names = ", ".join(ranges([d.name for d in known])) or "none"
     kind, _, index = device.partition(":")
-    reason = f"{backend.name} has no device {device}; it has {names}"
+    reason = f"{backend} has no device {device}; it has {names}"
     return DeviceInfo(device, kind.partition(".")[0], int(index), available=False, reason=reason)
 
 

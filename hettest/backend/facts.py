@@ -1,0 +1,52 @@
+"""What a backend says of itself, asked once, so that its process may be another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from hettest.backend.discovery import devices_of, info, mistyped
+from hettest.backend.guard import crashes
+from hettest.backend.protocol import Backend, DeviceInfo
+from hettest.errors import UsageError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A backend's name, claims, devices, and waivers if it brings any."""
+
+    name: str
+    capabilities: frozenset[str]
+    devices: tuple[DeviceInfo, ...]
+    waivers: Path | None = None
+
+    def unavailable(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Return why, for each of the named devices that is missing."""
+        infos = (info(self.name, name, self.devices) for name in dict.fromkeys(names))
+        return {i.name: i.reason or "not available" for i in infos if not i.available}
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Find out whether a device's kind is mistyped.
+
+        Raises:
+            UsageError: One is; says what was probably meant.
+        """
+        for device in names:
+            meant = mistyped(device, self.devices)
+            if meant is not None:
+                raise UsageError(f"{self.name} has no device {device}; did you mean {meant}?")
+
+
+def facts_of(backend: Backend) -> Facts:
+    """Return what ``backend`` says of itself.
+
+    Raises:
+        BackendCrash: It raised something instead.
+    """
+    devices = devices_of(backend)
+    with crashes(f"{backend.name}.waivers"):
+        waivers = getattr(backend, "waivers", None)
+    path = None if waivers is None else Path(waivers)
+    return Facts(backend.name, frozenset(backend.capabilities), devices, path)

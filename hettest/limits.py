@@ -1,0 +1,67 @@
+"""How long an item in a process of its own may take, and how much memory it may use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, final
+
+from hettest.errors import UsageError
+
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends an item as crashed, and when a process has served long enough."""
+
+    seconds: float = 60.0
+    """For one item, judging included."""
+
+    memory: int | None = None
+    """Bytes that the process and its own children may hold in memory; ``None`` for any number."""
+
+    batch: int = 200
+    """Items after which a process is replaced by a fresh one."""
+
+    start: float = 120.0
+    """Seconds for loading the backend and asking it for its devices."""
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time limit, such as ``60`` or ``0.5``.
+
+    Raises:
+        UsageError: It is no number, or not above zero.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"found a time limit of {text}, expected seconds above 0, such as 60")
+    return seconds
+
+
+def parse_bytes(text: str) -> int:
+    """Read ``2GiB``, ``512 MiB`` or a number of bytes; all units are powers of 1024.
+
+    Raises:
+        UsageError: It has another form, or is zero.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * 1024 ** _UNITS[found[2].upper()]) if found else 0
+    if size <= 0:
+        raise UsageError(f"found a memory limit of {text}, expected a size such as 2GiB")
+    return size
+
+
+def show_bytes(size: int) -> str:
+    """Return the size in its largest fitting unit: ``1.5 GiB``."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024  # type: ignore[assignment] # a fraction from here on
+    return f"{size:.4g} GiB"
