@@ -177,6 +177,10 @@ class Record:
 
     level: int | None = None
     clauses: tuple[Clause, ...] = ()
+    stage: str = ""
+    """Where it ended, if not in clauses that failed: ``compile``, ``run``, ``crash``, ``timeout``,
+    ``backend`` (a breach of the protocol), ``case`` or ``kit``."""
+
     seconds: float = 0.0
     text: str = ""
     """The whole story of a failure, over several lines."""
@@ -219,6 +223,8 @@ class Record:
         }
         if self.case is not None:
             data["case"] = self.case
+        if self.stage:
+            data["stage"] = self.stage
         for name in _LISTS:
             if getattr(self, name):
                 data[name] = list(getattr(self, name))
@@ -240,6 +246,7 @@ class Record:
             text=data["text"],
             counted=data["counted"],
             case=data.get("case"),
+            stage=data.get("stage", ""),
             seen=Seen.from_json(data["seen"]) if "seen" in data else None,
             waiver=data.get("waiver", ""),
             **{name: tuple(data.get(name, ())) for name in _LISTS},

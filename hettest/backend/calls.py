@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hettest.backend import progress
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import (
     Backend,
@@ -32,8 +33,11 @@ def compiled(
         BackendCrash: It raised something else.
         ProtocolBreach: What it returned cannot be run.
     """
+    where = ", ".join(f"{role}={device}" for role, device in device_map.items())
+    progress.step(f"compile {program.id} for {where or options.default}")
     with crashes(f"{backend.name}.compile()"):
         found = backend.compile(program, device_map, options)
+    progress.step("judge what was compiled")
     if not callable(getattr(found, "run", None)):
         raise ProtocolBreach(
             f"{backend.name}.compile() returned {_called(found)}, "
@@ -50,8 +54,10 @@ def observed(executable: Executable, entry: str, args: Sequence[Value]) -> Obser
         BackendCrash: It raised something else.
         ProtocolBreach: It returned no observation, or one with something else in it.
     """
+    progress.step(f"run {entry!r}")
     with crashes(f"run({entry!r})"):
         found = executable.run(entry, args)
+    progress.step("judge the run")
     if not isinstance(found, Observation):
         raise ProtocolBreach(
             f"run() returned {_called(found)}, expected an Observation: "

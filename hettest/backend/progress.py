@@ -1,7 +1,7 @@
 """What is being done right now, written where it outlives the process: a black box.
 
-The kit runs items of strangers in a process of their own. When that process dies, its last words are
-the two lines of its black box: the *step*, which the kit writes, and the *note* of the backend::
+The kit runs items of strangers in a process of their own. When that process dies, its last words
+are the two lines of its black box: the *step*, which the kit writes, and the backend's *note*::
 
     progress.step("run 'main'")
     progress.note("kernel matmul -> main/%y on npu:0")

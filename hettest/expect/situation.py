@@ -60,6 +60,9 @@ class Situation:
     earlier: Earlier | None = None
     """The run of the same executable before this one, if the case wants one."""
 
+    seed: int = 0
+    """For the judge's evaluations with random rounding."""
+
     def device(self, role: str) -> str:
         """Return the device that a role is bound to; an unbound ``host`` is the host."""
         return self.binding.get(role, HOST)

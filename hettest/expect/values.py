@@ -53,6 +53,7 @@ def _verdict(situation: Situation) -> Verdict:
         situation.observation,
         baseline,
         expected=situation.expected,
+        seed=situation.seed,
     )
 
 

@@ -64,6 +64,9 @@ class Environment:
     chosen_by: Sequence[str] = ()
     """What else chose the items, as options of ``hettest run``, for replay lines."""
 
+    seed: int = 0
+    """For the judge's evaluations with random rounding."""
+
     data: CaseData = field(default_factory=CaseData)
     baselines: Baselines = field(default_factory=Baselines)
 
@@ -79,6 +82,7 @@ def run_item(item: Item, environment: Environment) -> Record:
     return replace(
         record,
         clauses=ended.clauses,
+        stage=ended.stage,
         seconds=seconds,
         text=text,
         requires=environment.data.requires(item),
@@ -124,6 +128,7 @@ class _End:
     clauses: tuple[Clause, ...] = ()
     text: str = ""
     lacks: tuple[str, ...] = ()
+    stage: str = ""
 
 
 @final
@@ -132,6 +137,8 @@ class _Run:
     item: Item
     environment: Environment
     observation: Observation | None = None
+    refused_at: str = ""
+    """The stage at which a program that should run was refused."""
 
     def end(self) -> _End:
         absent = [d for d in self.item.devices if d in self.environment.unavailable]
@@ -146,18 +153,18 @@ class _Run:
                 )
             return self._judged(tuple(self._clauses()))
         except CaseError as error:
-            return self._story(Outcome.FAILED, f"the case is at fault: {error}", ())
+            return self._story(Outcome.FAILED, f"the case is at fault: {error}", stage="case")
         except Rejected as error:
             first = next(iter(str(error).splitlines()), error.stage)
-            return self._story(Outcome.FAILED, f"the CPU-only run: {first}", ())
+            return self._story(Outcome.FAILED, f"the CPU-only run: {first}", stage=_stage(error))
         except ProtocolBreach as error:
-            return self._story(Outcome.FAILED, f"backend: {error}", ())
+            return self._story(Outcome.FAILED, f"backend: {error}", stage="backend")
         except BackendCrash as error:
             cause = error.__cause__ or error
-            return self._raised(Outcome.CRASHED, named(cause), cause)
+            return self._raised(Outcome.CRASHED, named(cause), cause, stage="crash")
         except Exception as error:  # all calls into the implementation are guarded: it is our own
             reason = f"the kit itself raised {named(error)}; please report it"
-            return self._raised(Outcome.FAILED, reason, error)
+            return self._raised(Outcome.FAILED, reason, error, stage="kit")
 
     def _lacking(self) -> tuple[str, ...]:
         claims = self.environment.backend.capabilities
@@ -195,7 +202,7 @@ class _Run:
             return
         if rejected is not None or executable is None:
             assert rejected is not None
-            yield diagnostics.unexpected(case, rejected)
+            yield self._unexpected(rejected)
             return
         if item.run is None:
             yield Clause("diagnostics", Status.PROVEN, "accepted", case.program_line)
@@ -230,7 +237,7 @@ class _Run:
             return
         if rejected is not None or self.observation is None:
             assert rejected is not None
-            yield diagnostics.unexpected(case, rejected)
+            yield self._unexpected(rejected)
             return
         situation = Situation(
             module=module,
@@ -245,11 +252,16 @@ class _Run:
             baseline=self._baseline(run.entry, run.name, args),
             numbers_hold=item.is_straight,
             handed=handed,
+            seed=self.environment.seed,
             earlier=earlier,
         )
         yield from kept_claims(situation, claims)
         clauses = [clause for check in CHECKS for clause in check(situation)]
         yield from _advised(clauses, run.advisory, claims)
+
+    def _unexpected(self, rejected: Rejected) -> Clause:
+        self.refused_at = _stage(rejected)
+        return diagnostics.unexpected(self.item.case, rejected)
 
     def _baseline(
         self, entry: str, run: str, args: Sequence[Value]
@@ -281,14 +293,16 @@ class _Run:
             return _End(Outcome.UNSUPPORTED, reason, clauses, lacks=words)
         first = found[0]
         reason = f"{first.name}: {first.detail.splitlines()[0]}"
-        return self._story(Outcome.FAILED, reason, clauses)
+        return self._story(Outcome.FAILED, reason, clauses, self.refused_at)
 
-    def _raised(self, outcome: Outcome, reason: str, error: BaseException) -> _End:
+    def _raised(self, outcome: Outcome, reason: str, error: BaseException, stage: str) -> _End:
         frames = "".join(traceback.format_exception(error)).rstrip()
-        end = self._story(outcome, reason, ())
-        return _End(end.outcome, end.reason, end.clauses, f"{end.text}\n{frames}")
+        end = self._story(outcome, reason, stage=stage)
+        return replace(end, text=f"{end.text}\n{frames}")
 
-    def _story(self, outcome: Outcome, reason: str, clauses: tuple[Clause, ...]) -> _End:
+    def _story(
+        self, outcome: Outcome, reason: str, clauses: tuple[Clause, ...] = (), stage: str = ""
+    ) -> _End:
         environment = self.environment
         again = replay(
             self.item.id, environment.devices, environment.backend_name, environment.chosen_by
@@ -296,7 +310,12 @@ class _Run:
         text = failure(self.item, clauses, self.observation, again)
         if not clauses:
             text = text.replace("\n", f"\n  {outcome}: {reason}\n", 1)
-        return _End(outcome, reason, clauses, text)
+        return _End(outcome, reason, clauses, text, stage=stage)
+
+
+def _stage(rejected: Rejected) -> str:
+    """Return ``run``, or ``compile`` for a refusal at any stage before."""
+    return "compile" if rejected.stage in diagnostics.BEFORE_RUN else "run"
 
 
 def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> Earlier | None:
