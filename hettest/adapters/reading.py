@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, final
 
 from hettest.language import (
     Module,
@@ -133,6 +133,26 @@ def homes(task: Task) -> Homes:
     reading = _Readers(task)
     reading.walk()
     return {leaf: reading.home(leaf) for leaf in reading.leaves}
+
+
+MOST_READ: Final = 256
+"""Programs that are kept read; beyond, the oldest is read again when needed."""
+
+
+@final
+@dataclass
+class Read:
+    """Tasks by content, each read once, with where its arguments go."""
+
+    known: dict[Task, tuple[Task, Homes]] = field(default_factory=dict)
+
+    def __call__(self, task: Task) -> tuple[Task, Homes]:
+        """Return the task as it was first seen, and the homes of its arguments."""
+        if task not in self.known:
+            if len(self.known) >= MOST_READ:
+                del self.known[next(iter(self.known))]
+            self.known[task] = (task, homes(task))
+        return self.known[task]
 
 
 @final
