@@ -17,7 +17,7 @@ computed is kept. Options of its own (`Options.extra`) turn that off, and reach 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final, final
 
 from hettest.backend.protocol import (
@@ -29,6 +29,7 @@ from hettest.backend.protocol import (
     Observation,
     Options,
     Program,
+    Reading,
     Rejected,
 )
 from reference_vm import compiler
@@ -38,12 +39,13 @@ from reference_vm.devices.sim import VARIANTS
 from reference_vm.diagnostics import DiagnosticError
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Module
+from reference_vm.runtime.perturbation import Doubling
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
 from reference_vm.targets.catalog import target_for
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.text import parse
-from reference_vm.types import DeviceName
+from reference_vm.types import HOST, DeviceName
 from reference_vm.types.arrays import from_numpy
 from reference_vm.types.dtype import COMPUTED
 
@@ -58,7 +60,7 @@ CAPABILITIES: Final = frozenset(
         "construct:if|tuple|function|recursion|weights",
         "shape:symbolic|unknown-dim|unknown-rank|data-dependent",
         "policy:copy|replicate|error",
-        "observe:placement|copies|bytes|memory|intermediates",
+        "observe:placement|copies|bytes|memory|intermediates|meter|perturbation",
         "input:hir",
         "diagnostics:line|codes|data",
         "semantics:pinned",
@@ -87,11 +89,14 @@ class Backend:
         module = _module(program)
         extra = dict(options.extra)
         keep, checked = extra.pop("intermediates", True), extra.pop("checked", True)
+        doubled = None if options.perturb is None else DeviceName.parse(options.perturb)
+        if doubled is not None:
+            extra["fuse"] = False
         try:
             compiled = compiler.compile(
                 module, device_map, policy=options.policy, default=options.default, **extra
             )
-            return Executable(Session(compiled, checked=checked), keep)
+            return Executable(Session(compiled, checked=checked), keep, doubled)
         except DiagnosticError as error:
             raise _rejected("compile", error) from error
 
@@ -154,6 +159,8 @@ class Executable:
 
     session: Session
     keep: bool
+    doubled: DeviceName | None = None
+    """The device whose floating results are doubled; nothing is kept of such a run."""
 
     def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
         """Run an entry.
@@ -161,9 +168,10 @@ class Executable:
         Raises:
             Rejected: An argument does not fit, or the run ended in a located error.
         """
-        start = self.session.memory()
+        start, before = self.session.memory(), self._readings()
+        observer = None if self.doubled is None else Doubling(self.doubled)
         try:
-            results = self.session.run(entry, *args, keep=self.keep)
+            results = self.session.run(entry, *args, keep=self.keep, observer=observer)
         except DiagnosticError as error:
             raise _rejected("run", error) from error
         end = self.session.memory()
@@ -177,7 +185,38 @@ class Executable:
                 for name, after in end.items()
             },
             intermediates=self.session.intermediates,
+            metered=_since(before, self._readings()),
         )
+
+    def _readings(self) -> Mapping[str, Reading]:
+        return {name: _reading(device) for name, device in self.session.devices.items()}
+
+
+def _reading(device: DeviceApi) -> Reading:
+    """Return what a device's ledger says; the host's only of launches.
+
+    What arrives on the host and what leaves it is already there: arguments and results.
+    """
+    ledger = device.ledger
+    if device.name == HOST:
+        return Reading(launches=ledger.launches)
+    return Reading(
+        launches=ledger.launches,
+        copies_in=ledger.copies["in"],
+        copies_out=ledger.copies["out"],
+        bytes_in=ledger.bytes["in"],
+        bytes_out=ledger.bytes["out"],
+    )
+
+
+def _since(before: Mapping[str, Reading], after: Mapping[str, Reading]) -> Mapping[str, Reading]:
+    """Return what was counted between two readings of each device."""
+    return {name: Reading(*_differences(before[name], now)) for name, now in after.items()}
+
+
+def _differences(before: Reading, after: Reading) -> Iterator[int | None]:
+    for old, new in zip(astuple(before), astuple(after), strict=True):
+        yield None if new is None else new - old
 
 
 def executions(trace: Trace) -> Iterator[Execution]:

@@ -31,7 +31,7 @@ from reference_vm.runtime.frames import PreparedFunction, Run
 from reference_vm.runtime.image import Image, place_constants
 from reference_vm.runtime.intermediates import Intermediates
 from reference_vm.runtime.log import PathLog
-from reference_vm.runtime.machine import run_function
+from reference_vm.runtime.machine import Observer, run_function
 from reference_vm.runtime.trace import Trace
 from reference_vm.types import DeviceName, DType
 from reference_vm.types.arrays import from_numpy
@@ -74,8 +74,16 @@ class Session:
             image.functions.append(PreparedFunction(code, steps.prepare(image, code)))
         return image
 
-    def run(self, entry: str, *args: Any, keep: bool = False) -> Any:
-        """Run an entry; ``keep`` also gathers `intermediates`, at the price of speed.
+    def run(
+        self, entry: str, *args: Any, keep: bool = False, observer: Observer | None = None
+    ) -> Any:
+        """Run an entry.
+
+        Args:
+            entry: Its name.
+            args: NumPy arrays, nested as the parameters are.
+            keep: Also gather `intermediates`, at the price of speed.
+            observer: Told of every instruction, in place of what ``keep`` has watch.
 
         Raises:
             ExecutionError: There is no such entry, an argument does not fit its parameter, or the
@@ -83,13 +91,14 @@ class Session:
         """
         code = self.entry(entry)
         log = self._log = PathLog() if self._traced else None
-        observer = Intermediates() if keep else None
+        kept = Intermediates() if keep and observer is None else None
         for device in self._devices.values():
             device.reset_peak()
         try:
-            return run_function(self._image, code, args, Run(log, self._checked), observer)
+            watching = observer or kept
+            return run_function(self._image, code, args, Run(log, self._checked), watching)
         finally:
-            self.intermediates = observer.found if observer else None
+            self.intermediates = kept.found if kept else None
 
     def entry(self, name: str) -> FunctionCode:
         """Return an entry of the program.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, Protocol, TypeAlias, Union, final
 
+from reference_vm.devices.ledger import Ledger
 from reference_vm.types import DeviceName, DType
 
 _BUFFER_IDS: Final = count(1)
@@ -128,6 +129,7 @@ class DeviceApi(Protocol):
     """An open device. All sizes are bytes; all times nanoseconds."""
 
     name: DeviceName
+    ledger: Ledger
 
     @property
     def xp(self) -> Any:
@@ -157,6 +159,10 @@ class DeviceApi(Protocol):
 
     def download(self, source: Tensor) -> Array:
         """Return a fresh NumPy array with the data of ``source``, all work on it done."""
+        ...
+
+    def peek(self, source: Tensor) -> Array:
+        """Return what `download` does, for who only looks: it is in no ledger and takes no time."""
         ...
 
     def copy(self, source: Tensor, target: Tensor) -> None:

@@ -25,6 +25,7 @@ from reference_vm.devices.api import (
     nbytes_of,
 )
 from reference_vm.devices.faults import OutOfMemory, UseAfterFree
+from reference_vm.devices.ledger import Ledger
 from reference_vm.types import DeviceName
 from reference_vm.types.arrays import from_numpy
 
@@ -41,6 +42,7 @@ class CpuDevice:
 
     def __init__(self, name: DeviceName) -> None:
         self.name = name
+        self.ledger = Ledger()
         self._usage = host_memory.Usage()
         self._free: dict[int, list[Any]] = defaultdict(list)
         self._kept = 0
@@ -89,16 +91,24 @@ class CpuDevice:
 
     def upload(self, array: Any, target: Tensor) -> None:
         np.copyto(host_memory.view(self, target), array)
+        self.ledger.note("in", target.nbytes)
 
     def download(self, source: Tensor) -> Any:
+        array = host_memory.view(self, source).copy()
+        self.ledger.note("out", source.nbytes)
+        return array
+
+    def peek(self, source: Tensor) -> Any:
         return host_memory.view(self, source).copy()
 
     def copy(self, source: Tensor, target: Tensor) -> None:
         np.copyto(host_memory.view(self, target), host_memory.view(self, source))
+        self.ledger.note("within", source.nbytes)
 
     def launch(
         self, kernel: Launchable, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
     ) -> Sequence[Tensor]:
+        self.ledger.launches += 1
         return host_memory.launch(self, kernel, inputs, outputs)
 
     def poison(self, tensor: Tensor) -> None:

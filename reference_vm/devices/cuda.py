@@ -31,6 +31,7 @@ from reference_vm.devices.faults import (
     OutOfMemory,
     UseAfterFree,
 )
+from reference_vm.devices.ledger import Ledger
 from reference_vm.types import DeviceName
 from reference_vm.types.arrays import from_numpy, to_numpy
 
@@ -41,6 +42,7 @@ class CudaDevice:
 
     def __init__(self, name: DeviceName, cupy: Any) -> None:
         self.name = name
+        self.ledger = Ledger()
         self._cupy = cupy
         self._device = cupy.cuda.Device(name.index)
         self._usage = host_memory.Usage()
@@ -83,8 +85,15 @@ class CudaDevice:
         with self._issuing():
             self._view(target).set(array, stream=self._stream)
             self._stream.synchronize()  # the caller may change its memory at once
+        self.ledger.note("in", target.nbytes)
 
     def download(self, source: Tensor) -> Any:
+        array = self.peek(source)
+        if source.nbytes:
+            self.ledger.note("out", source.nbytes)
+        return array
+
+    def peek(self, source: Tensor) -> Any:
         with self._issuing():
             return self._view(source).get(stream=self._stream)
 
@@ -93,6 +102,7 @@ class CudaDevice:
             return
         with self._issuing():
             self._view(target)[...] = self._view(source)
+        self.ledger.note("within", source.nbytes)
 
     def launch(
         self, kernel: Launchable, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
@@ -101,6 +111,7 @@ class CudaDevice:
         targets = [None if out is None else self._view(out) for out in outputs]
         with self._issuing():
             results = kernel(self._cupy, arrays, targets)
+        self.ledger.launches += 1
         return [
             self._store(result) if out is None else out
             for out, result in zip(outputs, results, strict=True)

@@ -8,9 +8,8 @@ further, or gives it a virtual clock; variants are the rows of `VARIANTS`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, final
 
@@ -33,6 +32,7 @@ from reference_vm.devices.faults import (
     UnsupportedDtype,
     UseAfterFree,
 )
+from reference_vm.devices.ledger import Ledger
 from reference_vm.types import DeviceName
 
 _GUARD: Final = 64
@@ -74,22 +74,6 @@ VARIANTS: Final[Mapping[str, Variant]] = MappingProxyType(
         "timed": Variant("has a virtual clock", cost=CostModel()),
     }
 )
-
-
-@final
-@dataclass
-class Ledger:
-    """What crossed the border of a device, and what ran on it, since it was opened."""
-
-    copies: Counter[str] = field(default_factory=Counter)
-    """By direction: ``in``, ``out``, ``within``."""
-
-    bytes: Counter[str] = field(default_factory=Counter)
-    launches: int = 0
-
-    def note(self, direction: str, nbytes: int) -> None:
-        self.copies[direction] += 1
-        self.bytes[direction] += nbytes
 
 
 @final
@@ -147,6 +131,9 @@ class SimDevice:
         array = self._view(source).copy()
         self._crossed("out", source.nbytes)
         return array
+
+    def peek(self, source: Tensor) -> Any:
+        return self._view(source).copy()
 
     def copy(self, source: Tensor, target: Tensor) -> None:
         np.copyto(self._view(target), self._view(source))

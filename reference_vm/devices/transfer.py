@@ -24,6 +24,7 @@ def transfer(source: Tensor, target: Tensor) -> str | None:
         return None
     if isinstance(origin, CpuDevice):
         destination.upload(view(origin, source), target)
+        origin.ledger.note("out", source.nbytes)
         return None
     staged = origin.download(source)
     destination.upload(staged, target)

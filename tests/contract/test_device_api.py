@@ -198,6 +198,7 @@ def test_another_devices_memory_cannot_be_touched(device: DeviceApi, other: Devi
         lambda: device.launch(add, [mine, foreign], [None]),
         lambda: device.launch(add, [mine, mine], [foreign]),
         lambda: device.download(foreign),
+        lambda: device.peek(foreign),
         lambda: device.upload(ONES, foreign),
         lambda: device.copy(foreign, mine),
         lambda: device.copy(mine, foreign),
@@ -213,6 +214,39 @@ def test_data_goes_from_any_device_to_any_other(device: DeviceApi, other: Device
     via = transfer(source, target)
     np.testing.assert_array_equal(other.download(target), COUNT)
     assert via == (None if "cpu" in (device.name.kind, other.name.kind) else "cpu:0")
+
+
+def test_the_ledger_counts_what_crosses_the_border_and_what_runs(device: DeviceApi) -> None:
+    tensor = put(device, ONES)
+    copy = fresh(device, tensor.dtype, tensor.shape)
+    device.copy(tensor, copy)
+    device.download(copy)
+    device.download(copy)
+    device.launch(add, [tensor, copy], [None])
+    assert device.ledger.copies == {"in": 1, "within": 1, "out": 2}
+    assert device.ledger.bytes == {"in": 24, "within": 24, "out": 48}
+    assert device.ledger.launches == 1
+
+
+def test_a_look_is_in_no_ledger_and_takes_no_time(device: DeviceApi) -> None:
+    tensor = put(device, COUNT)
+    before = device.clock()
+    np.testing.assert_array_equal(device.peek(tensor), COUNT)
+    assert device.ledger.copies == {"in": 1}
+    assert device.clock() == before
+
+
+def test_a_transfer_leaves_one_ledger_and_enters_the_other(
+    device: DeviceApi, other: DeviceApi
+) -> None:
+    source = put(device, COUNT)
+    target = fresh(other, source.dtype, source.shape)
+    before = device.ledger.copies["out"], other.ledger.copies["in"]
+    transfer(source, target)
+    assert (device.ledger.copies["out"], other.ledger.copies["in"]) == (
+        before[0] + 1,
+        before[1] + 1,
+    )
 
 
 @pytest.mark.parametrize("dtype", NUMERIC, ids=str)

@@ -88,18 +88,6 @@ def test_a_missing_dtype_is_refused_wherever_it_turns_up() -> None:
         device.launch(lambda xp, inputs, outputs: (), [tensor], [])
 
 
-def test_the_ledger_counts_what_crosses_the_border() -> None:
-    device = opened()
-    tensor, other = floats(device), floats(device)
-    device.upload(np.ones(4, np.float32), tensor)
-    device.copy(tensor, other)
-    device.download(other)
-    device.download(other)
-    assert device.ledger.copies == {"in": 1, "within": 1, "out": 2}
-    assert device.ledger.bytes == {"in": 16, "within": 16, "out": 32}
-    assert device.ledger.launches == 0
-
-
 def test_the_virtual_clock_charges_latency_and_bytes() -> None:
     device = opened("sim.timed:0")
     cost = VARIANTS["timed"].cost
