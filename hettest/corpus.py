@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import final
 
@@ -41,6 +42,17 @@ def cases(root: Path) -> tuple[Case, ...]:
         CaseError: A file is malformed.
     """
     return tuple(case for path in case_files(root) for case in load(path, root))
+
+
+@cache
+def own_cases() -> tuple[Case, ...]:
+    """Return every case that belongs to this installation, read once.
+
+    Raises:
+        UsageError: There is none; the installation is damaged.
+        CaseError: A file is malformed.
+    """
+    return cases(corpus_root())
 
 
 @final

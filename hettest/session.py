@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -75,6 +75,9 @@ class KitSession:
 
     left_out: dict[str, int] = field(default_factory=dict)
     """How many conformance items the devices and the level leave out, by reason."""
+
+    claims: tuple[str, ...] = ()
+    """The capability words that the backend declares; known when it was used and closed."""
 
     started: float = field(default_factory=time.time)
 
@@ -185,10 +188,10 @@ class KitSession:
         Raises:
             CaseError: A case file is malformed.
         """
-        from hettest.corpus import cases, corpus_root, select
+        from hettest.corpus import own_cases, select
 
         return select(
-            cases(corpus_root()),
+            own_cases(),
             self.options.devices,
             binding=self.options.binding,
             level=self.options.level,
@@ -221,6 +224,7 @@ class KitSession:
             "usage": self.usage,
             "offered": self.offered,
             "left_out": self.left_out,
+            "claims": self.claims,
         }
 
     def merge(self, output: Mapping[str, Any]) -> None:
@@ -232,6 +236,7 @@ class KitSession:
         self.crash = self.crash or output["crash"]
         self.usage = self.usage or output["usage"]
         self.offered, self.left_out = output["offered"], output["left_out"]
+        self.claims = self.claims or tuple(output["claims"])
 
     def release(self) -> None:
         """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
@@ -241,6 +246,7 @@ class KitSession:
 
         try:
             with crashes(f"{self.options.backend}.close()"):
+                self.claims = tuple(sorted(self.backend.capabilities))
                 self.backend.close()
         except BackendCrash as crash:
             self.crash = str(crash)
@@ -279,4 +285,19 @@ class KitSession:
             expected_file=None if expected is None else expected[0].name,
             started=self.started,
             seconds=time.time() - self.started,
+            **self._judged(records),
         )
+
+    def _judged(self, records: Sequence[Record]) -> dict[str, Any]:
+        """Return what a report says of levels and coverage, if items of the corpus were run."""
+        if self.cases is not None or not any(record.case for record in records):
+            return {}
+        from hettest.levels.judged import covered, standings
+        from hettest.report.provenance import suite
+
+        return {
+            "claims": self.claims,
+            "standings": standings(records, self.claims, self.options.devices),
+            "coverage": covered(records),
+            "suite": suite(),
+        }

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from hettest.corpus import Selection, case_files, cases, corpus_root, matches, select
+from hettest.corpus import Selection, case_files, cases, corpus_root, matches, own_cases, select
 from hettest.devicemap import parse_binding
 from hettest.errors import UsageError
 
@@ -47,7 +47,8 @@ def selected(
         raise UsageError(f"found no folder {root}")
     if not case_files(root):
         raise UsageError(f"found no case files under {root}")
-    found = select(cases(root), devices, binding=binding, level=level, patterns=patterns or ())
+    corpus = own_cases() if folder is None else cases(root)
+    found = select(corpus, devices, binding=binding, level=level, patterns=patterns or ())
     for pattern in patterns or ():
         if not any(matches(item, (pattern,)) for item in found.items):
             raise UsageError(f"no item matches {pattern} {_with(devices, device_map, level)}")

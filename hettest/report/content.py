@@ -5,10 +5,12 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, final
 
+from hettest.levels.coverage import Coverage
+from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
 
 
@@ -35,6 +37,30 @@ class ReportContent:
     seconds: float = 0.0
     models: Sequence[Mapping[str, Any]] = ()
     """Real models that were run, one table row each."""
+
+    claims: Sequence[str] = ()
+    """The capability words that the backend declares, sorted; empty where that does not matter."""
+
+    standings: Sequence[Standing] = ()
+    """The level reached in each profile; empty if no item of the corpus was run."""
+
+    coverage: Coverage | None = None
+    """What was covered; ``None`` if no item of the corpus was run."""
+
+    problems: Sequence[str] = ()
+    """What is wrong with the run beside its items: an expired waiver, one that matches nothing."""
+
+    seed: int | None = None
+    """What chose the random parts of the run; ``None`` if nothing was random."""
+
+    environment: Mapping[str, str] | None = None
+    """What the run depended on; ``None``: this process."""
+
+    packages: Mapping[str, str] | None = None
+    """The SHA-256 of the source of each package at work; ``None``: as they are here."""
+
+    suite: Mapping[str, str] = field(default_factory=dict)
+    """Of the corpus that was run: ``version``, ``files`` and the ``sha256`` of all its files."""
 
     @property
     def case_ids(self) -> tuple[str, ...]:

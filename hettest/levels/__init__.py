@@ -1,0 +1,1 @@
+"""Which level a run reached for which profile, and what it covered."""
