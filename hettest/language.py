@@ -70,6 +70,7 @@ __all__ = [
     "VirtualDevice",
     "bytes_of",
     "evaluate_dim",
+    "from_json",
     "from_onnx",
     "infer_call",
     "leaves",
@@ -79,6 +80,7 @@ __all__ = [
     "oracle",
     "parse",
     "print_module",
+    "to_json",
     "to_numpy",
     "to_onnx",
 ]
@@ -126,6 +128,24 @@ def operators() -> Mapping[str, OpDef]:
     from reference_vm.ops.catalog import OPS
 
     return OPS
+
+
+def to_json(module: Module) -> dict[str, Any]:
+    """Return the module as the published JSON tree, new for each call."""
+    from reference_vm.exchange import to_json as write
+
+    return write(module)
+
+
+def from_json(tree: Mapping[str, Any]) -> Module:
+    """Return the module that a JSON tree says.
+
+    Raises:
+        DiagnosticError: The tree is malformed; says where.
+    """
+    from reference_vm.exchange import from_json as read
+
+    return read(tree)
 
 
 def from_onnx(model: Any) -> Module:

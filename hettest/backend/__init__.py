@@ -1,0 +1,44 @@
+"""Everything that an implementation needs to be tested: it imports nothing else of the kit.
+
+The names are those of `hettest.backend.protocol`, which loads neither NumPy nor any backend.
+"""
+
+from hettest.backend.protocol import (
+    Backend,
+    Copy,
+    DeviceAccess,
+    DeviceInfo,
+    Executable,
+    Execution,
+    Inexpressible,
+    Memory,
+    Mode,
+    Observation,
+    OpensDevices,
+    Options,
+    Program,
+    Reading,
+    Rejected,
+    TellsNotes,
+    Timing,
+)
+
+__all__ = [
+    "Backend",
+    "Copy",
+    "DeviceAccess",
+    "DeviceInfo",
+    "Executable",
+    "Execution",
+    "Inexpressible",
+    "Memory",
+    "Mode",
+    "Observation",
+    "OpensDevices",
+    "Options",
+    "Program",
+    "Reading",
+    "Rejected",
+    "TellsNotes",
+    "Timing",
+]

@@ -1,64 +1,52 @@
-"""Finds backends: by the name of an entry point, or as ``module:attribute``."""
+"""Loads backends by name, and asks them for their devices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
 from itertools import groupby
 from typing import Any, cast
 
 from hettest.backend.guard import crashes, named
+from hettest.backend.naming import arguments, installed, parse_name
 from hettest.backend.protocol import Backend, DeviceInfo
 from hettest.devicemap import canonical, kind_of
 from hettest.errors import UsageError
 
-GROUP = "hettest.backends"
+__all__ = ["devices_of", "info", "installed", "load", "mistyped", "ranges"]
+
 _METHODS = ("devices", "compile", "close")
-
-
-def installed() -> Mapping[str, str]:
-    """Return the installed backends: by name, where each is, ``module:attribute``."""
-    return {point.name: point.value for point in sorted(entry_points(group=GROUP))}
 
 
 def load(name: str) -> Backend:
     """Return the backend called ``name``, ready for use.
 
     Args:
-        name: The name of an entry point, or ``module:attribute`` of a class or function that takes
-            nothing and returns a backend.
+        name: As `naming` says: the name of an entry point, or ``module:attribute`` of a class or
+            function that returns a backend; options of its own after a further colon.
 
     Raises:
         UsageError: There is none, it cannot be made, or it is no backend; says why.
     """
-    place = name if ":" in name else installed().get(name)
-    if place is None:
-        listed = ", ".join(installed()) or "none"
-        raise UsageError(
-            f"found no backend {name}; installed are {listed}. "
-            "Another one is named as module:attribute"
-        )
-    module, _, attribute = place.partition(":")
-    if not module or not attribute:
-        raise UsageError(f"found backend {name}, expected the form module:attribute")
+    called = parse_name(name)
+    what = f"backend {name} ({called.place})"
     try:
-        make = getattr(import_module(module), attribute)
+        make = getattr(import_module(called.module), called.attribute)
         if not callable(make):
             kind = type(make).__name__
-            raise UsageError(f"backend {name} ({place}) is a {kind}, not a class or a function")
-        backend = make()
+            raise UsageError(f"{what} is a {kind}, not a class or a function")
+        backend = make(**arguments(called, make))
         wrong = _wrong(backend)
     except (ImportError, AttributeError) as error:
-        where = _where_modules_are(error, module) if ":" in name else ""
-        raise UsageError(f"backend {name} ({place}) cannot be loaded: {error}{where}") from error
+        where = "" if called.is_installed else _where_modules_are(error, called.module)
+        raise UsageError(f"{what} cannot be loaded: {error}{where}") from error
     except (KeyboardInterrupt, UsageError):
         raise
     except BaseException as error:  # a backend's module and constructor may do anything
-        raise UsageError(f"backend {name} ({place}) cannot be loaded: {named(error)}") from error
+        raise UsageError(f"{what} cannot be loaded: {named(error)}") from error
     if wrong is not None:
-        raise UsageError(f"backend {name} ({place}) is no backend: {wrong}")
+        raise UsageError(f"{what} is no backend: {wrong}")
     return cast("Backend", backend)
 
 

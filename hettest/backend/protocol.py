@@ -65,6 +65,14 @@ class Program(Protocol):
         """The canonical text."""
         ...
 
+    def json(self) -> dict[str, Any]:
+        """The program as a tree of plain data, which is the caller's to keep.
+
+        For backends that parse no text; ``docs/reference/program-json.md`` explains the tree. It
+        is asked for well-formed programs only.
+        """
+        ...
+
     def onnx(self, entry: str | None = None) -> bytes:
         """One function of the program as a serialized ONNX model; ``main`` if none is named.
 
@@ -208,6 +216,10 @@ class Observation:
 
     metered: Mapping[str, Reading] | None = None
     """By device: what a meter counted during this run alone; from claims ``observe:meter``."""
+
+    spaces: Mapping[str, str] | None = None
+    """By source variable: the device whose memory held what its operator made, as read off the
+    array and not off a plan; from claims ``observe:spaces``."""
 
 
 class Executable(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 from hettest.backend.protocol import Inexpressible
-from hettest.language import DiagnosticError, Module, parse, print_module, to_onnx
+from hettest.language import DiagnosticError, Module, parse, print_module, to_json, to_onnx
 
 
 def _to_onnx(module: Module, entry: str | None) -> bytes:
@@ -38,6 +38,14 @@ class TextProgram:
     def _models(self) -> dict[str | None, bytes]:
         return {}
 
+    def json(self) -> dict[str, Any]:
+        """Return the program as a tree of plain data, made anew.
+
+        Raises:
+            DiagnosticError: The text is malformed.
+        """
+        return to_json(self.module)
+
     def onnx(self, entry: str | None = None) -> bytes:
         """Return one function as a serialized ONNX model, written once.
 
@@ -62,6 +70,10 @@ class ModuleProgram:
     @cached_property
     def text(self) -> str:
         return print_module(self.module)
+
+    def json(self) -> dict[str, Any]:
+        """Return the program as a tree of plain data, made anew."""
+        return to_json(self.module)
 
     def onnx(self, entry: str | None = None) -> bytes:
         """Return the model that the program came from, or one function as a model.

@@ -129,6 +129,11 @@ def external_data(where: str, message: str) -> Diagnostic:
     )
 
 
+def invalid_tree(path: str, found: str, expected: str, help: str | None = None) -> Diagnostic:  # noqa: A002 - the diagnostic's own word
+    where = path or "the tree"
+    return Diagnostic("invalid-tree", f"{where}: found {found}, expected {expected}", None, help)
+
+
 def inexpressible(where: str, message: str) -> Diagnostic:
     return Diagnostic("inexpressible", f"{where}: {message}")
 

@@ -47,6 +47,7 @@ CODES: Final = frozenset(
         "invalid-hex",
         "invalid-model",
         "invalid-option",
+        "invalid-tree",
         "invalid-weights",
         "literal-out-of-range",
         "literal-type",

@@ -1,4 +1,7 @@
-"""ONNX models to modules and back. The package onnx is loaded by the first model."""
+"""Modules in the forms of others: ONNX models, and the published JSON tree, both ways.
+
+The package onnx is loaded by the first model.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.exchange.json_tree import from_json, to_json
 from reference_vm.ir.nodes import Module
 
 if TYPE_CHECKING:
@@ -53,4 +57,4 @@ def _onnx() -> Iterator[None]:
         raise CompileError(catalog.missing_package("ONNX models", "onnx", "onnx")) from error
 
 
-__all__ = ["from_onnx", "to_onnx"]
+__all__ = ["from_json", "from_onnx", "to_json", "to_onnx"]

@@ -48,10 +48,15 @@ def _shape(c: Cursor) -> tuple[int, ...]:
 def _weight(c: Cursor) -> tuple[str, str]:
     c.take("from")
     file = c.string("the weights file, a string")
-    outside = not file or file.startswith("/") or ":" in file or "\\" in file
-    if outside or ".." in file.split("/"):
+    if not is_inside(file):
         c.note(catalog.weights_path(file, c.span(c.at - 1)))
     return file, c.string("the key of the tensor in the file, a string")
+
+
+def is_inside(file: str) -> bool:
+    """Whether a weights file is named by a path that stays in the module's own folder."""
+    outside = not file or file.startswith("/") or ":" in file or "\\" in file
+    return not outside and ".." not in file.split("/")
 
 
 def _payload(c: Cursor, dtype: DType, shape: tuple[int, ...]) -> bytes:
@@ -94,12 +99,12 @@ def _hex(c: Cursor, dtype: DType, shape: tuple[int, ...]) -> bytes:
     if len(data) != expected:
         message = f"found {len(data)} bytes, expected {expected} for {dtype}{list(shape)}"
         c.note(catalog.invalid_hex(message, span))
-    elif not _readable(dtype, data):
+    elif not readable(dtype, data):
         c.note(catalog.invalid_hex(f"a byte is no {dtype}", span))
     return data
 
 
-def _readable(dtype: DType, data: bytes) -> bool:
+def readable(dtype: DType, data: bytes) -> bool:
     """Whether each byte of a dtype that does not use all of its bits is one of its elements."""
     if dtype.is_bool:
         return not data.strip(b"\0\1")
