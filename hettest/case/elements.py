@@ -45,6 +45,8 @@ def _wrong(tensor: Tensor) -> Iterator[str]:
             f"found {len(tensor.hex) // 2} bytes, expected {elements * dtype.itemsize} for "
             f"{dtype}{list(tensor.shape)}"
         )
+    if tensor.cycle == "subnormals" and not dtype.is_float:
+        yield f"{dtype} has no subnormal numbers"
     if tensor.random is not None:
         yield from _wrong_random(tensor.random, dtype)
 

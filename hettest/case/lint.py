@@ -35,7 +35,10 @@ from hettest.language import (
 )
 
 MOST_ITEMS = 12
-"""Items that one file may give on two devices."""
+"""Items that one combination of a file's sweep may give on two devices."""
+
+MOST_SWEPT = 120
+"""Items that all its combinations may give."""
 
 PAIR = ("cpu:0", "sim:0")
 _ID = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
@@ -59,16 +62,25 @@ def _file_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
     yield from _summary_problems(case)
     yield from _word_problems(case)
     yield from _fault_problems(case)
-    items = sum(len(expand(c, PAIR)) for c in cases)
-    if items > MOST_ITEMS:
-        message = f"gives {items} items on {', '.join(PAIR)}; at most {MOST_ITEMS} are allowed"
-        yield Problem(str(path), None, "", message)
+    yield from _size_problems(path, cases)
     seen: set[str] = set()
     for one in cases:
         for problem in _Checker(one).problems():
             if str(problem) not in seen:
                 seen.add(str(problem))
                 yield problem
+
+
+def _size_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
+    counts = [len(expand(case, PAIR)) for case in cases]
+    for found, most, what in (
+        (max(counts), MOST_ITEMS, " for one combination of its sweep" if len(counts) > 1 else ""),
+        (sum(counts), MOST_SWEPT, ""),
+    ):
+        if found > most:
+            devices = ", ".join(PAIR)
+            message = f"gives {found} items on {devices}{what}; at most {most} are allowed"
+            yield Problem(str(path), None, "", message)
 
 
 def _id_problems(case: Case) -> Iterator[Problem]:

@@ -179,6 +179,7 @@ class _Reader:
             file=value.get("file"),
             random=Random(**value["random"]) if "random" in value else None,
             fill=value.get("fill"),
+            cycle=value.get("cycle"),
             line=line_of(self.lines, path),
         )
         message = wrong_tensor(tensor)

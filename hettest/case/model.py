@@ -29,7 +29,7 @@ class Random:
 @final
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor written down in a case, in one of five ways."""
+    """A tensor written down in a case, in one of six ways."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -45,6 +45,9 @@ class Tensor:
     random: Random | None = None
     fill: float | int | bool | None = None
     """Every element."""
+
+    cycle: str | None = None
+    """A table of `case.tables`, whose numbers are the elements, over and over."""
 
     line: int | None = field(default=None, compare=False)
 

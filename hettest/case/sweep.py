@@ -3,7 +3,8 @@
 For ``[sweep]`` with ``dtype = ["f32", "i32"]``, each ``${dtype}`` in the program, the runs and the
 expectations becomes ``f32`` in the first combination and ``i32`` in the second. A text that is
 nothing but ``${name}`` becomes the value itself, a number or a list too. A table instead of a list
-gives its values names of their own for the ids.
+gives its values names of their own for the ids. Such a value may be a row, a table that says
+several things at once: ``${name.x.dtype}`` is what it has there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-_HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
+_HOLE = re.compile(rf"\$\{{({_NAME}(?:\.{_NAME})*)\}}")
 
 
 def combinations(sweep: Mapping[str, Any]) -> Iterator[Mapping[str, tuple[str, Any]]]:
@@ -38,6 +40,9 @@ def wrong_sweep(sweep: Any) -> Iterator[tuple[tuple[str, ...], str]]:
                 f"found {values!r}, expected a list of values, or a table that names them",
             )
             continue
+        if isinstance(values, list) and any(isinstance(value, dict) for value in values):
+            yield (name,), f"has rows without names; write [sweep.{name}] and a name for each"
+            continue
         words = [word for word, _ in _named_values(values)]
         twice = next((word for word in words if words.count(word) > 1), None)
         if not words:
@@ -47,21 +52,42 @@ def wrong_sweep(sweep: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
-    """Return ``value`` with each ``${name}`` inside it replaced.
+    """Return ``value`` with each ``${name}`` and ``${name.field}`` inside it replaced.
 
     Raises:
-        KeyError: A name is not one of the sweep's.
+        KeyError: A name is not one of the sweep's, or a row has no such field, or a whole row
+            stands within a text.
     """
     if isinstance(value, str):
         whole = _HOLE.fullmatch(value)
         if whole:
-            return values[whole[1]]
-        return _HOLE.sub(lambda hole: str(values[hole[1]]), value)
+            return _value_of(whole[1], values)
+        return _HOLE.sub(lambda hole: _written(hole[1], values), value)
     if isinstance(value, dict):
         return {key: fill(inner, values) for key, inner in value.items()}
     if isinstance(value, list):
         return [fill(inner, values) for inner in value]
     return value
+
+
+def _value_of(name: str, values: Any) -> Any:
+    found = values
+    for field in name.split("."):
+        found = found.get(field) if isinstance(found, Mapping) else None
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def _written(name: str, values: Any) -> str:
+    found = _value_of(name, values)
+    if isinstance(found, dict):
+        raise KeyError(name)
+    return _text_of(found)
+
+
+def _text_of(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _named_values(values: Any) -> list[tuple[str, Any]]:
@@ -73,4 +99,4 @@ def _named_values(values: Any) -> list[tuple[str, Any]]:
 def _word(value: Any) -> str:
     if isinstance(value, list):
         return "x".join(map(_word, value)) or "0d"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return _text_of(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 
 from hettest.case.model import Random, Tensor, Written
+from hettest.case.tables import TABLES
 from hettest.errors import CaseError, Problem
 from hettest.language import DTYPES, numpy_dtype
 
@@ -37,6 +38,9 @@ def _tensor(tensor: Tensor, case_file: Path) -> NDArray[Any]:
         return _loaded(tensor, case_file)
     if tensor.random is not None:
         return random_elements(tensor.random, tensor.dtype, tensor.shape)
+    if tensor.cycle is not None:
+        table = TABLES[tensor.cycle](DTYPES[tensor.dtype])
+        return np.resize(_rounded(table, dtype), tensor.shape)
     if tensor.data is None:
         return np.full(tensor.shape, tensor.fill, dtype)
     return _shaped(_rounded(tensor.data, dtype), tensor, case_file)

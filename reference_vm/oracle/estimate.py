@@ -115,7 +115,7 @@ class Rounding:
     """
 
     generator: np.random.Generator | None = None
-    noise: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
+    noise: dict[tuple[int, int], NDArray[np.floating[Any]]] = field(default_factory=dict)
     """By the identity of the binding and the position of its result."""
 
     unsure: bool = False
@@ -178,12 +178,13 @@ class Rounding:
             typical = self.noise.get(place)
             if typical is not None and typical.shape == value.shape:
                 draw = self.generator.uniform(-1.0, 1.0, value.shape)
-                value = np.where(np.isfinite(value), value + typical * draw, value)
+                value = _within(value, value + typical * draw, dtype)
             return Estimate(_overflow(value, dtype), None, dtype)
         rounding = magnitude * (dtype.unit_roundoff * 1.01) + _TINY[dtype.name]
         typical_own = noise() if noise is not None else own
         typical = np.where(np.isfinite(value), typical_own + rounding, 0.0)
-        self.noise[place] = np.nan_to_num(typical, nan=0.0, posinf=0.0).astype(np.float32)
+        kept = np.nan_to_num(typical, nan=0.0, posinf=0.0)
+        self.noise[place] = kept.astype(np.float64 if dtype == F64 else np.float32)
         before = own if propagated is None else own + propagated()
         before = np.where(np.isnan(before), np.inf, before)
         error = bounded(before + rounding, magnitude)
@@ -213,6 +214,17 @@ def overflows(magnitude: Wide, dtype: DType) -> Wide:
 def _overflow(value: Wide, dtype: DType) -> Wide:
     """Return ``value`` with numbers too great for ``dtype`` made infinite."""
     return np.where(np.abs(value) >= _top(dtype), np.copysign(np.inf, value), value)
+
+
+def _within(value: Wide, rounded: Wide, dtype: DType) -> Wide:
+    """Return ``rounded``, no larger than the greatest number where ``value`` does not overflow.
+
+    Rounding alone makes no number infinite; where an operator's own error could, its result is
+    undecided.
+    """
+    most = _LARGEST[dtype.name]
+    kept = np.where(overflows(np.abs(value), dtype), rounded, np.clip(rounded, -most, most))
+    return np.where(np.isfinite(value), kept, value)
 
 
 def magnitudes(x: Wide) -> Wide:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +92,45 @@ def test_a_sweep_gives_a_case_for_each_combination(tmp_path: Path) -> None:
     assert cases[1].runs[0].args["a"] == Tensor("f32", (4,), (1, 2, 3, 4))
 
 
+ROWS = """
+[sweep.at]
+few = { n = 1, a = { dtype = "f32", shape = [1], data = [3] }, keep = true }
+many = { n = 4, a = { dtype = "f32", shape = [4], fill = 0 }, keep = false }
+"""
+
+
+def test_a_row_of_a_sweep_says_several_things_at_once(tmp_path: Path) -> None:
+    program = PROGRAM.replace("f32[4]", "f32[${at.n}]") + "// ${at.keep} ${at.a.shape}\n"
+    run = re.sub(r"args\.a *= .*", 'args.a = "${at.a}"', RUN)
+
+    few, many = load_text(tmp_path, text(program, run, tail=ROWS))
+
+    assert (few.swept, many.swept) == (("at=few",), ("at=many",))
+    assert few.program.endswith("// true [1]\n")
+    assert many.program.count("f32[4]") == PROGRAM.count("f32[4]")
+    assert few.runs[0].args["a"] == Tensor("f32", (1,), (3,))
+    assert many.runs[0].args["a"] == Tensor("f32", (4,), fill=0)
+
+
+@pytest.mark.parametrize("hole", ["at", "at.m", "at.n.m", "of.n", "at.a.shape.x"])
+def test_a_row_without_that_part_is_told(tmp_path: Path, hole: str) -> None:
+    program = PROGRAM.replace("f32[4]", f"f32[${{{hole}}}]")
+
+    with pytest.raises(CaseError, match=re.escape(f"program: ${{{hole}}} is no name of [sweep]")):
+        load_text(tmp_path, text(program, tail=ROWS))
+
+
+def test_rows_have_names(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match=r"sweep\.d: has rows without names"):
+        load_text(tmp_path, text(tail="[sweep]\nd = [{ n = 1 }]\n"))
+
+
 @pytest.mark.parametrize(
     ("tensor", "expected"),
     [
+        (Tensor("bool", (3,), cycle="edges"), np.array([True, False, True])),
+        (Tensor("f32", (), cycle="edges"), np.array(0.5, np.float32)),
+        (Tensor("i8", (0, 2), cycle="edges"), np.zeros((0, 2), np.int8)),
         (Tensor("f32", (2,), data=(1, math.inf)), np.array([1, np.inf], np.float32)),
         (Tensor("f32", (1,), hex="0000c07f"), np.array([np.nan], np.float32)),
         (Tensor("u64", (1,), hex="ffffffffffffffff"), np.array([2**64 - 1], np.uint64)),
