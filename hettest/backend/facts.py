@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from hettest.backend.discovery import devices_of, info, mistyped
 from hettest.backend.guard import crashes
@@ -21,6 +22,24 @@ class Facts:
     capabilities: frozenset[str]
     devices: tuple[DeviceInfo, ...]
     waivers: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data from which `from_json` makes equal facts."""
+        return {
+            "name": self.name,
+            "capabilities": sorted(self.capabilities),
+            "devices": [asdict(device) for device in self.devices],
+            "waivers": None if self.waivers is None else str(self.waivers.absolute()),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Facts:
+        return cls(
+            data["name"],
+            frozenset(data["capabilities"]),
+            tuple(DeviceInfo(**device) for device in data["devices"]),
+            None if data["waivers"] is None else Path(data["waivers"]),
+        )
 
     def unavailable(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return why, for each of the named devices that is missing."""

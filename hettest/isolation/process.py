@@ -1,0 +1,220 @@
+"""One spawned process that answers questions, and how it ended if it does not.
+
+It leads a session of its own, so that an interrupt typed at the terminal reaches the kit alone, and
+ending it ends whatever it started.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, Final, final
+
+from hettest.backend import progress
+from hettest.isolation.memory import resident
+from hettest.isolation.serve import WHERE
+from hettest.limits import Limits, show_bytes
+from hettest.runner.subject import Asked
+
+_TICK: Final = 0.05
+"""Seconds between two looks at a process that has not answered."""
+
+_GRACE: Final = 5.0
+"""Seconds that a process has to be gone after it hung up."""
+
+_LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of a process's output that are kept on disk."""
+
+_ANSWER: Final = 1 << 28
+"""Bytes of the longest answer that is read."""
+
+
+@final
+class ProcessEnded(Exception):
+    """The process did not answer; the message says how it ended and what it was doing."""
+
+    def __init__(self, stage: str, how: str, words: progress.Words) -> None:
+        doing = f" during: {words}" if words.step else " before it was ready"
+        super().__init__(how + doing)
+        self.stage = stage
+        """``crash`` or ``timeout``."""
+
+
+@final
+@dataclass
+class Process:
+    """A process that has been started; to be closed or killed."""
+
+    limits: Limits
+    _child: subprocess.Popen[bytes]
+    _pipe: Connection
+    _box: mmap.mmap
+    _output: int
+    """The descriptor of the file that takes what the process prints."""
+
+    _shown: int = 0
+    """How much of that file earlier answers have taken."""
+
+    @classmethod
+    def start(cls, asked: Asked, limits: Limits) -> Process:
+        """Return a process that will load the backend when it is first asked."""
+        ours, theirs = Pipe()
+        output, box = _unnamed(os.O_APPEND), _unnamed()
+        os.ftruncate(box, progress.SIZE)
+        seen = mmap.mmap(box, progress.SIZE)
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"from hettest.isolation.serve import main; main({theirs.fileno()}, {box})"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-u", "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(theirs.fileno(), box),
+            start_new_session=True,
+        )
+        theirs.close()
+        os.close(box)
+        made = cls(limits, child, ours, seen, output)
+        # Should the kit be killed, a process that hangs ends by itself.
+        ours.send((asked, 2 * max(limits.seconds, limits.start) + 60))
+        return made
+
+    def ask(self, question: tuple[Any, ...], seconds: float) -> dict[str, Any]:
+        """Return the answer to ``question``.
+
+        Raises:
+            ProcessEnded: There is none; the process has been ended.
+        """
+        try:
+            self._pipe.send(question)
+            self._wait(seconds)
+            answer = json.loads(self._pipe.recv_bytes(_ANSWER))
+        except (EOFError, OSError):
+            raise self._death() from None
+        except ValueError:
+            raise self._ended("crash", "its process wrote into the kit's own pipe") from None
+        except BaseException:
+            self.kill()
+            raise
+        if not isinstance(answer, dict):
+            raise self._ended("crash", "its process wrote into the kit's own pipe")
+        return answer
+
+    def printed(self) -> str:
+        """Return what the process has printed since this was last asked."""
+        size = os.fstat(self._output).st_size
+        start = min(self._shown, size)
+        text = os.pread(self._output, size - start, start).decode("utf-8", "replace")
+        self._shown = size
+        return text
+
+    def close(self) -> None:
+        """Let the process end by itself; what still runs after a while is killed."""
+        self._pipe.close()
+        self._has_gone(_GRACE)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process and all that it started."""
+        self._pipe.close()
+        if self._child.returncode is None:
+            self._kill_group()
+            self._child.wait()
+
+    def release(self) -> None:
+        """Give back the file of its output, when all of it has been taken."""
+        os.close(self._output)
+        self._box.close()
+
+    def _wait(self, seconds: float) -> None:
+        """Return when the process has answered, or hung up.
+
+        Raises:
+            ProcessEnded: It took too long, or too much.
+        """
+        end = time.monotonic() + seconds
+        while not self._pipe.poll(max(0.0, min(_TICK, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                self._say_where()
+                raise self._ended("timeout", f"no answer within {seconds:g} s")
+            if self._has_gone(0) and not self._pipe.poll(0):
+                raise self._death()
+            self._hold_to_memory()
+            if os.fstat(self._output).st_size > _LONGEST:
+                os.ftruncate(self._output, 0)
+
+    def _hold_to_memory(self) -> None:
+        allowed = self.limits.memory
+        held = resident(self._child.pid) if allowed is not None else 0
+        if allowed is not None and held > allowed:
+            how = f"its process held {show_bytes(held)}, more than {show_bytes(allowed)},"
+            raise self._ended("crash", how)
+
+    def _say_where(self) -> None:
+        """Let a process that hangs print what its threads do, if it still can."""
+        size = os.fstat(self._output).st_size
+        os.kill(self._child.pid, WHERE)
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end and os.fstat(self._output).st_size == size:
+            time.sleep(0.01)
+        time.sleep(0.02)
+
+    def _death(self) -> ProcessEnded:
+        if not self._has_gone(_GRACE):
+            return self._ended("crash", "its process hung up on the kit")
+        return self._ended("crash", None)
+
+    def _ended(self, stage: str, how: str | None) -> ProcessEnded:
+        """Return the end of the process, which is killed if it is there; ``None`` says how."""
+        self.kill()
+        return ProcessEnded(stage, how or _how(self._child.returncode), progress.read(self._box))
+
+    def _has_gone(self, seconds: float) -> bool:
+        """Whether the process ends within so many seconds; it stays to be waited for."""
+        end = time.monotonic() + seconds
+        while self._child.returncode is None:
+            if os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return True
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _kill_group(self) -> None:
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            return  # macOS refuses for a group whose leader is gone but not waited for
+
+
+def _unnamed(flags: int = 0) -> int:
+    """Return the descriptor of a new file that has no name any more."""
+    descriptor, name = tempfile.mkstemp(prefix="hettest-")
+    os.close(descriptor)
+    descriptor = os.open(name, os.O_RDWR | os.O_CLOEXEC | flags)
+    os.unlink(name)
+    return descriptor
+
+
+def _how(code: int) -> str:
+    """Return how a process ended that nobody killed."""
+    if code >= 0:
+        return f"its process ended itself with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    out_of_memory = (
+        " (by the kernel for want of memory, or by somebody)" if name == "SIGKILL" else ""
+    )
+    return f"its process was killed by {name}{out_of_memory}"
