@@ -1,0 +1,43 @@
+"""Adds a waiver at the end of a file; what stands there already stays as it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hettest.errors import UsageError
+from hettest.waivers.loader import FORMAT, parse
+from hettest.waivers.model import Waiver
+
+
+def add(waiver: Waiver, path: Path) -> None:
+    """Write ``waiver`` to a file, which is made if there is none.
+
+    Raises:
+        UsageError: The waiver is not whole or stands there already, or the file is malformed or
+            cannot be written; the file is then as it was.
+    """
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else f"format = {FORMAT}\n"
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the waivers cannot be read: {error}") from error
+    parse(before, str(path))
+    text = f"{before.rstrip()}\n\n{render(waiver)}"
+    parse(text, str(path))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def render(waiver: Waiver) -> str:
+    """Return the waiver as a table of TOML."""
+    lines = ["[[waiver]]"]
+    for name in ("case", "stage", "kind", "reason", "issue", "owner"):
+        value = getattr(waiver, name)
+        if value:
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    lines.append(f"expires = {waiver.expires}")
+    if waiver.devices:
+        lines.append(f"devices = {json.dumps(waiver.devices, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
