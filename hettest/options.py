@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 POLICIES: Final = ("incomplete", "fail", "skip")
 DEFAULT_BACKEND: Final = "reference_vm"
+ENDINGS: Final = (".json", ".xml", ".md")
+"""What the names of reports end in, as `hettest.report.FORMATS` makes them."""
+
 _INI: Final = {
     "het_devices": "the devices to test on, as for --devices",
     "het_device_map": "which device each role is, as for --het-device-map",
@@ -89,7 +92,7 @@ def register(parser: pytest.Parser) -> None:
         dest="het_report",
         action="append",
         metavar="PATH",
-        help="write a report: .json, or .xml for JUnit; may be given more than once",
+        help="write a report: .json, .md, or .xml for JUnit; may be given more than once",
     )
     group.addoption(
         "--het-update-golden",
@@ -174,6 +177,16 @@ def _level(text: Any) -> int:
     raise UsageError(f"het_level is {text}, expected 0 to 6")
 
 
+def require_ending(path: Path, option: str) -> None:
+    """Find out whether there is a form of report for the path's ending.
+
+    Raises:
+        UsageError: There is none; names the option, as it was given, and the endings.
+    """
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"{option}: the name must end in {' or '.join(ENDINGS)}")
+
+
 def require_writable(path: Path) -> None:
     """Make the folder that a report is to be written to, and find out whether it can be.
 
@@ -193,8 +206,7 @@ def require_writable(path: Path) -> None:
 
 def _report(text: str, config: pytest.Config) -> Path:
     path = Path(text)
-    if path.suffix not in (".json", ".xml"):
-        raise UsageError(f"--het-report={text}: the name must end in .json or .xml")
+    require_ending(path, f"--het-report={text}")
     if not hasattr(config, "workerinput"):
         require_writable(path)
     return path

@@ -80,6 +80,7 @@ class KitSession:
     """The capability words that the backend declares; known when it was used and closed."""
 
     started: float = field(default_factory=time.time)
+    _content: ReportContent | None = None
 
     @cached_property
     def backend(self) -> Backend:
@@ -266,7 +267,12 @@ class KitSession:
         self.ledger.close()
 
     def content(self) -> ReportContent:
-        """Return what reports are made from; the session must be closed."""
+        """Return what reports are made from, once made; the session must be closed."""
+        if self._content is None:
+            self._content = self._reported()
+        return self._content
+
+    def _reported(self) -> ReportContent:
         from hettest.corpus import corpus_root, expected_items
         from hettest.report import ReportContent
 

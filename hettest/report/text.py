@@ -1,26 +1,25 @@
-"""The report for people: counts, and each item that did not pass, with its reason."""
+"""The report for people: the first page, then each item that did not pass, with its reason."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from hettest.outcome import Outcome, Record, Status
+from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent
+from hettest.report.summary import MANY, Section, sections
 
 LISTED = (Outcome.FAILED, Outcome.CRASHED, Outcome.NOT_RUN, Outcome.WAIVED, Outcome.UNSUPPORTED)
 _BETWEEN = re.compile(r", (?=[a-z]+:)")
-MANY = 8
-"""Items with one and the same reason that are listed one by one."""
+_UNTITLED = ("levels", "items")
+"""Sections whose lines say by themselves what they are about."""
 
 
-def lines(content: ReportContent) -> Iterator[str]:
-    """Yield the report's lines."""
+def lines(content: ReportContent, former: ReportContent | None = None) -> Iterator[str]:
+    """Yield the report's lines; with ``former``, also what changed since that run."""
     yield f"{content.backend} on {', '.join(content.devices) or 'no named devices'}"
-    counts = ", ".join(f"{content.counts[o]} {o}" for o in Outcome)
-    skipped = [r for r in content.records if not r.counted]
-    apart = f"; {len(skipped)} skipped and not counted" if skipped else ""
-    yield f"{len(content.records)} items: {counts}{apart}"
+    for section in sections(content, former):
+        yield from _shown(section)
     for outcome in LISTED:
         found = [r for r in content.records if r.outcome is outcome and r.counted]
         yield from (
@@ -28,11 +27,17 @@ def lines(content: ReportContent) -> Iterator[str]:
             if outcome is Outcome.UNSUPPORTED and len(found) > MANY
             else _listed(str(outcome), found)
         )
-    yield from _listed("skipped, device missing", skipped)
-    yield from _advisories(content.records)
-    for reason, count in content.deselected.items():
-        yield f"deselected: {count} {reason}"
-    yield from _expected(content)
+    yield from _listed("skipped, device missing", [r for r in content.records if not r.counted])
+
+
+def _shown(section: Section) -> Iterator[str]:
+    if section.title in _UNTITLED:
+        yield from section.lines
+    elif len(section.lines) == 1:
+        yield f"{section.title}: {section.lines[0]}"
+    else:
+        yield f"{section.title}:"
+        yield from (f"  {line}" for line in section.lines)
 
 
 def _listed(title: str, records: Sequence[Record]) -> Iterator[str]:
@@ -67,25 +72,3 @@ def _words(reason: str) -> list[str]:
     if not reason.startswith(start):
         return [reason]
     return [start + word for word in _BETWEEN.split(reason.removeprefix(start))]
-
-
-def _advisories(records: Sequence[Record]) -> Iterator[str]:
-    """Yield what differs from our pins alone: shown, never counted."""
-    found = [(r, c) for r in records for c in r.clauses if c.status is Status.ADVISORY]
-    if found:
-        yield f"advisory, not counted ({len(found)}):"
-    for record, clause in found:
-        yield f"  {record.id}: {clause.detail.splitlines()[0]}"
-
-
-def _expected(content: ReportContent) -> Iterator[str]:
-    if content.expected is None:
-        return
-    wanted, found = set(content.expected), set(content.case_ids)
-    if wanted == found:
-        yield f"expected: {len(wanted)} items, as {content.expected_file} lists them"
-        return
-    yield (
-        f"expected: {len(wanted)} items as {content.expected_file} lists them; "
-        f"{len(wanted - found)} missing, {len(found - wanted)} not listed"
-    )

@@ -1,4 +1,4 @@
-"""``hettest report``: read a JSON report, print it, or write it in another form."""
+"""``hettest report``: read a JSON report, print it, write it in another form, compare it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,47 @@ from typing import Annotated
 import typer
 
 from hettest.errors import UsageError
+from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
-from hettest.report import json_report, text, write
+from hettest.report import FORMATS, ReportContent, json_report, text, write
 
 NAME = "report"
-HELP = "Print a JSON report, or write it as JUnit. Exit code as that of the run."
+HELP = "Print a JSON report, or write it in another form. Exit code as that of the run."
 
 
 def run(
     path: Annotated[Path, typer.Argument(metavar="REPORT.json", help="a report of a run")],
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", help=f"write it to this file: {', '.join(ENDINGS)}; repeatable"),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="print it in this form: json, xml, md")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option("--against", help="a former report: say what changed since")
+    ] = None,
     junit: Annotated[Path | None, typer.Option("--junit", help="write JUnit to this file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
+    content = read(path)
+    former = None if against is None else read(against)
+    for written in out or ():
+        require_ending(written, f"--out={written}")
+    for written in (*(out or ()), *([junit.with_suffix(".xml")] if junit else ())):
+        write(written, content, former)
+    _print(content, former, "json" if as_json else form)
+    raise typer.Exit(exit_code(content))
+
+
+def read(path: Path) -> ReportContent:
+    """Return the run that the JSON report at ``path`` is about.
+
+    Raises:
+        UsageError: It is no such report; says where in it, what was found and what was expected.
+    """
     try:
-        content = json_report.read(path.read_text(encoding="utf-8"))
+        return json_report.read(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: {error}") from error
     except ValueError as error:
@@ -29,13 +56,21 @@ def run(
         raise UsageError(f"{path}: {error}; {told}") from error
     except RecursionError as error:
         raise UsageError(f"{path}: is nested too deeply to be a report") from error
-    if junit is not None:
-        write(junit.with_suffix(".xml"), content)
-    if as_json:
-        typer.echo(json_report.render(content), nl=False)
-    else:
-        for line in text.lines(content):
-            typer.echo(line)
+
+
+def exit_code(content: ReportContent) -> int:
+    """Return what the run ended with: 1 failed, 6 something not run, else 0."""
     counts = content.counts
-    failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED]
-    raise typer.Exit(1 if failed else 6 if counts[Outcome.NOT_RUN] else 0)
+    failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED] or content.problems
+    return 1 if failed else 6 if counts[Outcome.NOT_RUN] else 0
+
+
+def _print(content: ReportContent, former: ReportContent | None, form: str | None) -> None:
+    if form is None:
+        for line in text.lines(content, former):
+            typer.echo(line)
+        return
+    if f".{form}" not in FORMATS:
+        known = ", ".join(ending.removeprefix(".") for ending in FORMATS)
+        raise UsageError(f"--format={form}: expected one of {known}")
+    typer.echo(FORMATS[f".{form}"](content, former), nl=False)

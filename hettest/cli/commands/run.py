@@ -13,7 +13,7 @@ from hettest.case.expansion import Item
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.errors import BackendCrash, UsageError
-from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_writable
+from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_ending, require_writable
 from hettest.outcome import Outcome, Record
 from hettest.report import json_report, text, write
 from hettest.runner import run_item, unjudged
@@ -35,7 +35,7 @@ def run(
         str, typer.Option("--policy", help="for missing devices: incomplete, fail or skip")
     ] = "incomplete",
     report: Annotated[
-        list[Path] | None, typer.Option("--report", help="write a report: .json or .xml")
+        list[Path] | None, typer.Option("--report", help="write a report: .json, .md or .xml")
     ] = None,
     cases: DIR = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
@@ -73,10 +73,8 @@ def _options(
 ) -> HetOptions:
     if policy not in POLICIES:
         raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
-    wrong = [str(path) for path in reports if path.suffix not in (".json", ".xml")]
-    if wrong:
-        raise UsageError(f"--report={wrong[0]}: the name must end in .json or .xml")
     for path in reports:
+        require_ending(path, f"--report={path}")
         require_writable(path)
     binding = None if device_map is None else parse_binding(device_map)
     return HetOptions(

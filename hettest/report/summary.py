@@ -1,0 +1,219 @@
+"""What the first page of a report for people says, in order: text and Markdown show the same.
+
+Which level for which profile; which devices really ran; how many items ended how; what is waived
+and until when; what changed; what is unproven, undecided or vacuous and which bounds were loosened,
+with the reasons; what is advisory; what was left out; how the items compare with the committed
+list; what is not covered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from hettest.levels.coverage import Part
+from hettest.levels.standing import Reach, Rung, Standing
+from hettest.outcome import Clause, Outcome, Record, Status
+from hettest.report.changes import Change, changes
+from hettest.report.content import ReportContent
+
+MANY: Final = 8
+"""How many of a kind are named one by one."""
+
+_LOOSENED: Final = re.compile(r"within \S+ ulp, since .*")
+_RAN: Final = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.WAIVED)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One question and its answer."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def sections(content: ReportContent, former: ReportContent | None = None) -> Iterator[Section]:
+    """Yield the sections that have something to say.
+
+    Args:
+        content: The run.
+        former: An earlier run to compare with.
+    """
+    for title, lines in (
+        ("levels", levels(content)),
+        ("ran on", _devices(content)),
+        ("items", _counts(content)),
+        ("problems", content.problems),
+        ("waivers", _waivers(content.records)),
+        ("since the former report", _since(content, former)),
+        ("unproven", _unproven(content.records)),
+        ("undecided", _measured(content.records, "undecided")),
+        ("bounds vacuous", _measured(content.records, "vacuous")),
+        ("bounds loosened", _loosened(content.records)),
+        ("advisory, not counted", _advisories(content.records)),
+        ("deselected", (f"{count} {reason}" for reason, count in content.deselected.items())),
+        ("expected", _expected(content)),
+        ("covered", _covered(content)),
+    ):
+        found = tuple(lines)
+        if found:
+            yield Section(title, found)
+
+
+def levels(content: ReportContent) -> Iterator[str]:
+    """Yield which level was reached for which profile, and what stands in the way of the next."""
+    for standing in content.standings:
+        yield from _standing(standing, content.devices)
+
+
+def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
+    if all(rung.reach is Reach.NOT_JUDGED for rung in standing.rungs):
+        yield f"{standing.profile}: not judged: {standing.rungs[0].reason}"
+        return
+    reached = [f"L{standing.level}"] if standing.level is not None else []
+    reached += [rung.name for rung in standing.groups]
+    graded = ", ".join(f"{kind} {grade}" for kind, grade in standing.evidence.items())
+    shown = f"{', '.join(reached)} reached" if reached else "no level reached"
+    yield f"{standing.profile}: {shown} on {', '.join(devices)}" + (graded and f"; {graded}")
+    for rung in standing.next:
+        yield f"{standing.profile}: {rung.name} is {_state(rung)}: {rung.reason}"
+
+
+def _state(rung: Rung) -> str:
+    return "not reached" if rung.reach is Reach.BLOCKED else str(rung.reach)
+
+
+def _devices(content: ReportContent) -> Iterator[str]:
+    """Yield on which devices conformance items really ran, and on which none did."""
+    cases = [record for record in content.records if record.case is not None]
+    if not cases:
+        return
+    counts = Counter(d for r in cases if _ran(r) for d in r.devices)
+    ran = [f"{device} ({counts[device]} items)" for device in content.devices if counts[device]]
+    yield ", ".join(ran) or "no device"
+    for device in content.devices:
+        if not counts[device]:
+            reason = next((r.reason for r in cases if device in r.devices and not _ran(r)), "")
+            yield f"nothing ran on {device}" + (reason and f": {reason}")
+
+
+def _ran(record: Record) -> bool:
+    return record.outcome in _RAN or bool(record.clauses)
+
+
+def _counts(content: ReportContent) -> Iterator[str]:
+    counts = ", ".join(f"{content.counts[o]} {o}" for o in Outcome)
+    skipped = sum(not record.counted for record in content.records)
+    apart = f"; {skipped} skipped and not counted" if skipped else ""
+    yield f"{len(content.records)} items: {counts}{apart}"
+
+
+def _waivers(records: Iterable[Record]) -> Iterator[str]:
+    used: dict[str, list[Record]] = {}
+    for record in records:
+        if record.waiver:
+            used.setdefault(record.waiver, []).append(record)
+    yield from (f"{_items(same)}: {text}" for text, same in used.items())
+
+
+def _since(content: ReportContent, former: ReportContent | None) -> Iterator[str]:
+    if former is None:
+        return
+    found = changes(former, content)
+    if not found:
+        yield "nothing changed"
+    by_kind: dict[str, list[Change]] = {}
+    for change in found:
+        kind = f"{change.before or 'absent'} -> {change.after or 'absent'}"
+        by_kind.setdefault(kind if change.about == "item" else change.name, []).append(change)
+    for kind, same in by_kind.items():
+        if len(same) > MANY:
+            mark = " (worse)" if same[0].worse else ""
+            yield f"{len(same)} items, first {same[0].name}: {kind}{mark}"
+        else:
+            yield from map(str, same)
+
+
+def _unproven(records: Iterable[Record]) -> Iterator[str]:
+    """Yield of which clauses nothing could be seen, by the word that would let it be."""
+    by_word: dict[tuple[str, str], list[Record]] = {}
+    for record, clause in _clauses(records, Status.UNPROVEN):
+        by_word.setdefault((clause.name, clause.word or ""), []).append(record)
+    for (name, word), same in by_word.items():
+        yield f"{name}: {_items(same)}" + (word and f": not claimed: {word}")
+
+
+def _measured(records: Iterable[Record], status: str) -> Iterator[str]:
+    """Yield which numeric checks ended so; elements are undecided where the check still holds."""
+    found: dict[str, list[Record]] = {}
+    elements: Counter[str] = Counter()
+    for record in records:
+        for measure in (m for c in record.clauses for m in c.measures):
+            loose = measure.undecided if status == "undecided" else 0
+            if measure.status == status or loose:
+                found.setdefault(measure.name, []).append(record)
+                elements[measure.name] += loose
+    for name, same in found.items():
+        yield f"{name}: {_items(same)}" + (f", {elements[name]} elements" if elements[name] else "")
+
+
+def _loosened(records: Iterable[Record]) -> Iterator[str]:
+    by_reason: dict[str, list[Record]] = {}
+    for record in records:
+        for clause in record.clauses:
+            told = _LOOSENED.search(clause.detail) if clause.name == "values" else None
+            if told is not None:
+                by_reason.setdefault(told[0], []).append(record)
+    yield from (f"{reason}: {_items(same)}" for reason, same in by_reason.items())
+
+
+def _advisories(records: Iterable[Record]) -> Iterator[str]:
+    """Yield what differs from our pins alone: shown, never counted."""
+    found = list(_clauses(records, Status.ADVISORY))
+    for record, clause in found[:MANY]:
+        yield f"{record.id}: {clause.detail.splitlines()[0]}"
+    if len(found) > MANY:
+        yield f"and {len(found) - MANY} more"
+
+
+def _expected(content: ReportContent) -> Iterator[str]:
+    if content.expected is None:
+        return
+    wanted, found = set(content.expected), set(content.case_ids)
+    if wanted == found:
+        yield f"{len(wanted)} items, as {content.expected_file} lists them"
+        return
+    yield (
+        f"{len(wanted)} items as {content.expected_file} lists them; "
+        f"{len(wanted - found)} missing, {len(found - wanted)} not listed"
+    )
+
+
+def _covered(content: ReportContent) -> Iterator[str]:
+    """Yield how much of what is published was covered, if the run was large enough to be judged."""
+    rungs = [rung for standing in content.standings for rung in standing.rungs]
+    if content.coverage is None or all(rung.reach is Reach.NOT_JUDGED for rung in rungs):
+        return
+    for name in ("clauses", "operators", "dtypes", "faults"):
+        part: Part = getattr(content.coverage, name)
+        counts = [f"{len(part.failed)} failed"] * bool(part.failed)
+        counts += [f"{len(part.open)} open"] * bool(part.open)
+        if part.gaps:
+            more = f" and {len(part.gaps) - MANY} more" if len(part.gaps) > MANY else ""
+            counts.append(f"{len(part.gaps)} gaps: {', '.join(part.gaps[:MANY])}{more}")
+        told = "".join(f", {count}" for count in counts)
+        yield f"{name}: {len(part.proven)} of {part.published} proven{told}"
+
+
+def _clauses(records: Iterable[Record], status: Status) -> Iterator[tuple[Record, Clause]]:
+    return ((r, clause) for r in records for clause in r.clauses if clause.status is status)
+
+
+def _items(records: Sequence[Record]) -> str:
+    """Return ``3 items, first ID``, or the one item's id."""
+    distinct = tuple(dict.fromkeys(record.id for record in records))
+    return distinct[0] if len(distinct) == 1 else f"{len(distinct)} items, first {distinct[0]}"
