@@ -1,50 +1,51 @@
-"""Reports of a run: text for people, JSON and JUnit for machines."""
+"""Reports of a run: text and Markdown for people, JSON and JUnit for machines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from hettest.errors import UsageError
 from hettest.report.content import ReportContent
 
-FORMATS: Final[Mapping[str, str]] = {
-    ".json": "hettest.report.json_report",
-    ".xml": "hettest.report.junit",
-}
-"""By the ending of a report's name, the module whose ``render(content)`` makes its text."""
+Form = Callable[[ReportContent, ReportContent | None], str]
+"""Makes a report's text of a run, and of a former run that it is to be compared with."""
 
 
-def endings() -> str:
-    """Return the endings that a report's name may have, for messages: ``.json or .xml``."""
-    *others, last = FORMATS
-    return f"{', '.join(others)} or {last}"
+def _json(content: ReportContent, former: ReportContent | None = None) -> str:
+    from hettest.report import json_report
+
+    return json_report.render(content)
 
 
-def require_known(path: Path, option: str) -> None:
-    """Find out whether a report of this name can be written.
+def _junit(content: ReportContent, former: ReportContent | None = None) -> str:
+    from hettest.report import junit
 
-    Raises:
-        UsageError: Its ending names no form; says which do.
-    """
-    if path.suffix not in FORMATS:
-        raise UsageError(f"{option}={path}: the name must end in {endings()}")
+    return junit.render(content)
 
 
-def write(path: Path, content: ReportContent) -> None:
+def _markdown(content: ReportContent, former: ReportContent | None = None) -> str:
+    from hettest.report import markdown
+
+    return markdown.render(content, former)
+
+
+FORMATS: Final[Mapping[str, Form]] = {".json": _json, ".xml": _junit, ".md": _markdown}
+"""How a report is made, by the ending of its name; `hettest.options.ENDINGS` lists the same."""
+
+
+def write(path: Path, content: ReportContent, former: ReportContent | None = None) -> None:
     """Write the report in the form that the path's ending names, one of `FORMATS`.
 
     Raises:
         UsageError: It cannot be written, though it could be when the run began; says why.
     """
-    form = import_module(FORMATS[path.suffix])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(form.render(content), encoding="utf-8")
+        path.write_text(FORMATS[path.suffix](content, former), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
 
 
-__all__ = ["FORMATS", "ReportContent", "endings", "require_known", "write"]
+__all__ = ["FORMATS", "Form", "ReportContent", "write"]
