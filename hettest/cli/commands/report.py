@@ -8,9 +8,17 @@ from typing import Annotated
 import typer
 
 from hettest.errors import UsageError
-from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
-from hettest.report import FORMATS, ReportContent, json_report, text, write
+from hettest.report import (
+    FORMATS,
+    ReportContent,
+    endings,
+    json_report,
+    rendered,
+    require_known,
+    text,
+    write,
+)
 
 NAME = "report"
 HELP = "Print a JSON report, or write it in another form. Exit code as that of the run."
@@ -20,7 +28,7 @@ def run(
     path: Annotated[Path, typer.Argument(metavar="REPORT.json", help="a report of a run")],
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", help=f"write it to this file: {', '.join(ENDINGS)}; repeatable"),
+        typer.Option("--out", help=f"write it to this file, {endings()}; repeatable"),
     ] = None,
     form: Annotated[
         str | None, typer.Option("--format", help="print it in this form: json, xml, md")
@@ -34,7 +42,7 @@ def run(
     content = read(path)
     former = None if against is None else read(against)
     for written in out or ():
-        require_ending(written, f"--out={written}")
+        require_known(written, "--out")
     for written in (*(out or ()), *([junit.with_suffix(".xml")] if junit else ())):
         write(written, content, former)
     _print(content, former, "json" if as_json else form)
@@ -73,4 +81,4 @@ def _print(content: ReportContent, former: ReportContent | None, form: str | Non
     if f".{form}" not in FORMATS:
         known = ", ".join(ending.removeprefix(".") for ending in FORMATS)
         raise UsageError(f"--format={form}: expected one of {known}")
-    typer.echo(FORMATS[f".{form}"](content, former), nl=False)
+    typer.echo(rendered(f".{form}", content, former), nl=False)
