@@ -35,18 +35,6 @@ FORMATS: Final[Mapping[str, Form]] = {".json": _json, ".xml": _junit, ".md": _ma
 """How a report is made, by the ending of its name; `hettest.options.ENDINGS` lists the same."""
 
 
-def rendered(ending: str, content: ReportContent, former: ReportContent | None = None) -> str:
-    """Return the report's text in the form of an ending, one of `FORMATS`.
-
-    Args:
-        ending: With its dot, ``.json``.
-        content: The run.
-        former: An earlier run, for the forms that show what changed.
-    """
-    text: str = import_module(FORMATS[ending]).render(content, former)
-    return text
-
-
 def write(path: Path, content: ReportContent, former: ReportContent | None = None) -> None:
     """Write the report in the form that the path's ending names, one of `FORMATS`.
 
@@ -55,7 +43,7 @@ def write(path: Path, content: ReportContent, former: ReportContent | None = Non
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(rendered(path.suffix, content, former), encoding="utf-8")
+        path.write_text(FORMATS[path.suffix](content, former), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
 

@@ -29,7 +29,7 @@ def _validator() -> Validator:
     return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
-def render(content: ReportContent, former: ReportContent | None = None) -> str:
+def render(content: ReportContent) -> str:
     """Return the report's text."""
     return json.dumps(document(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

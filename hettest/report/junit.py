@@ -12,7 +12,7 @@ from hettest.report.content import ReportContent
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(content: ReportContent, former: ReportContent | None = None) -> str:
+def render(content: ReportContent) -> str:
     """Return the report's text: one suite, one test case for each item."""
     counts = content.counts
     suite = ElementTree.Element(

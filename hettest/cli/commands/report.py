@@ -8,17 +8,9 @@ from typing import Annotated
 import typer
 
 from hettest.errors import UsageError
+from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
-from hettest.report import (
-    FORMATS,
-    ReportContent,
-    endings,
-    json_report,
-    rendered,
-    require_known,
-    text,
-    write,
-)
+from hettest.report import FORMATS, ReportContent, json_report, text, write
 
 NAME = "report"
 HELP = "Print a JSON report, or write it in another form. Exit code as that of the run."
@@ -28,7 +20,7 @@ def run(
     path: Annotated[Path, typer.Argument(metavar="REPORT.json", help="a report of a run")],
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", help=f"write it to this file, {endings()}; repeatable"),
+        typer.Option("--out", help=f"write it to this file: {', '.join(ENDINGS)}; repeatable"),
     ] = None,
     form: Annotated[
         str | None, typer.Option("--format", help="print it in this form: json, xml, md")
@@ -42,7 +34,7 @@ def run(
     content = read(path)
     former = None if against is None else read(against)
     for written in out or ():
-        require_known(written, "--out")
+        require_ending(written, f"--out={written}")
     for written in (*(out or ()), *([junit.with_suffix(".xml")] if junit else ())):
         write(written, content, former)
     _print(content, former, "json" if as_json else form)
@@ -81,4 +73,4 @@ def _print(content: ReportContent, former: ReportContent | None, form: str | Non
     if f".{form}" not in FORMATS:
         known = ", ".join(ending.removeprefix(".") for ending in FORMATS)
         raise UsageError(f"--format={form}: expected one of {known}")
-    typer.echo(rendered(f".{form}", content, former), nl=False)
+    typer.echo(FORMATS[f".{form}"](content, former), nl=False)
