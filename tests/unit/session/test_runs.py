@@ -216,6 +216,20 @@ def test_a_donated_array_is_the_callers_no_more() -> None:
         session.run("main", handed)
 
 
+@pytest.mark.parametrize("donated", ["%a", "%b"])
+def test_an_array_may_be_donated_and_read_in_one_run(donated: str) -> None:
+    params = ", ".join(f"{v}: f32[4] @accel{' donate' * (v == donated)}" for v in ("%a", "%b"))
+    session = loaded(
+        f"({params}) -> f32[4] @accel {{ %c = cumulative_sum(%a, axis = 0) @accel "
+        "%d = cumulative_sum(%c, axis = 0) @accel %e = add(%d, %b) @accel return %e }"
+    )
+    handed = session.put(X, "sim:0")
+    np.testing.assert_array_equal(
+        session.run("main", handed, handed), np.cumsum(np.cumsum(X)).astype(np.float32) + X
+    )
+    assert in_use(session)["sim:0"] == 0
+
+
 def test_what_a_run_computed_can_be_kept() -> None:
     session = loaded(
         "(%a: f32[4]) -> f32[4] @host { %b = exp(%a) @accel %c = negative(%b) @host return %c }"
@@ -260,3 +274,25 @@ def test_pythons_collector_rests_while_a_program_is_compiled_and_no_longer(
 
     assert seen == [False]
     assert gc.isenabled()
+
+
+def test_a_profiled_run_times_every_kernel_and_copy_and_others_none() -> None:
+    session = loaded(SHARED_INPUT)
+
+    session.run("main", X, X, X)
+    assert {record.duration for record in of_kind(session, "kernel", "copy")} == {None}
+
+    session.run("main", X, X, X, profile=True)
+    profiled = of_kind(session, "kernel", "copy")
+    assert profiled
+    assert all(record.duration is not None and record.duration > 0 for record in profiled)
+
+
+def test_a_profiled_run_keeps_to_the_clock_that_a_device_has() -> None:
+    session = loaded(SHARED_INPUT, "host=cpu:0,accel=sim.timed:0")
+    times = []
+    for profile in (False, True):
+        session.run("main", X, X, X, profile=profile)
+        times.append([r.duration for r in session.trace if r.device == "sim.timed:0"])
+
+    assert times[0] == times[1]
