@@ -85,8 +85,8 @@ class Clause:
     """One thing that was checked of one item."""
 
     name: str
-    """``values``, ``placement``, ``copies``, ``moved``, ``arrivals``, ``arguments``, ``memory`` or
-    ``diagnostics``."""
+    """``values``, ``placement``, ``copies``, ``moved``, ``arrivals``, ``evidence``, ``arguments``,
+    ``memory``, ``backend`` or ``diagnostics``."""
 
     status: Status
     detail: str

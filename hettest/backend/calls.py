@@ -16,6 +16,8 @@ from hettest.backend.protocol import (
     Observation,
     Options,
     Program,
+    Reading,
+    Timing,
 )
 from hettest.errors import ProtocolBreach
 
@@ -79,6 +81,9 @@ def _malformed(found: Observation) -> Iterator[str]:
     yield from _wrong_items("copies", found.copies, Copy)
     yield from _wrong_values("memory", found.memory, Memory)
     yield from _wrong_values("intermediates", found.intermediates, np.ndarray)
+    yield from _wrong_items("profile", found.profile, Timing)
+    yield from _wrong_values("metered", found.metered, Reading)
+    yield from _wrong_values("spaces", found.spaces, str)
 
 
 def _wrong_items(field: str, found: object, kind: type) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from hettest.expect import arguments, arrivals, copies, memory, moved, placement, values
+from hettest.expect import arguments, arrivals, copies, evidence, memory, moved, placement, values
 from hettest.expect.situation import Situation
 from hettest.outcome import Clause
 
@@ -17,6 +17,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     copies.check,
     moved.check,
     arrivals.check,
+    evidence.check,
     arguments.check,
     memory.check,
 )

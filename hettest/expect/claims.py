@@ -7,12 +7,13 @@ that is claimed and empty where something must be in it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from typing import Final
 
 from hettest.backend.protocol import Observation
 from hettest.capability import missing
 from hettest.expect import computed
-from hettest.expect.situation import Situation
+from hettest.expect.situation import HOST, Situation
 from hettest.language import Trait, operators
 from hettest.outcome import Clause, Status
 
@@ -21,6 +22,9 @@ FIELDS: Final = {
     "observe:copies": "copies",
     "observe:memory": "memory",
     "observe:intermediates": "intermediates",
+    "observe:profile": "profile",
+    "observe:meter": "metered",
+    "observe:spaces": "spaces",
 }
 
 
@@ -56,10 +60,20 @@ def _empty(situation: Situation) -> Iterator[str]:
         hidden = sorted(used - set(seen.memory)) if seen.memory else ["every device"]
         if hidden:
             yield f"its memory leaves out {', '.join(hidden)}"
+    if seen.metered is not None:
+        unmetered = sorted(_named(seen) - {HOST, *seen.metered})
+        if unmetered:
+            yield f"its meter leaves out {', '.join(unmetered)}"
     if seen.intermediates is not None and not seen.intermediates:
         shown = next(_arrays(seen), certain)
         if shown is not None:
             yield f"its intermediates are empty, though {shown} was computed"
+
+
+def _named(observation: Observation) -> set[str]:
+    """Return the devices that the report names."""
+    ends = {end for copy in observation.copies or () for end in (copy.source, copy.target)}
+    return ends | {execution.device for execution in observation.executions or ()}
 
 
 def _arrays(observation: Observation) -> Iterator[str]:
@@ -71,7 +85,10 @@ def _arrays(observation: Observation) -> Iterator[str]:
 
 
 def _senseless(observation: Observation) -> Iterator[str]:
-    """Yield the transfers whose numbers cannot be."""
+    """Yield the transfers and the readings whose numbers cannot be."""
+    for device, reading in (observation.metered or {}).items():
+        negative = [name for name, count in asdict(reading).items() if count and count < 0]
+        yield from (f"its meter counts fewer than no {name} on {device}" for name in negative)
     for copy in observation.copies or ():
         if copy.count < 1 or (copy.bytes is not None and copy.bytes < 0):
             size = "" if copy.bytes is None else f" of {copy.bytes} bytes"

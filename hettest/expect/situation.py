@@ -15,6 +15,7 @@ from hettest.language import Module, nodes
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
+    from hettest.expect.caused import Caused
 
 HOST = "cpu:0"
 _MOVES = frozenset({"device_copy", "to_vdevice", "hint_on_device", "match_cast"})
@@ -63,6 +64,10 @@ class Situation:
     seed: int = 0
     """For the judge's evaluations with random rounding."""
 
+    doubled: Callable[[str], Observation] | None = None
+    """Runs the program again with every floating result that a device computes doubled; ``None``
+    where the backend cannot, or the run is not one to be repeated."""
+
     def device(self, role: str) -> str:
         """Return the device that a role is bound to; an unbound ``host`` is the host."""
         return self.binding.get(role, HOST)
@@ -84,6 +89,16 @@ class Situation:
         return found
 
     @cached_property
+    def calls(self) -> Mapping[str, nodes.Call]:
+        """The operator that each variable is computed by: ``main/%s``."""
+        return {
+            walk.name_of(function, binding.var): binding.value
+            for function in self.module.functions
+            for binding in walk.bindings(function)
+            if isinstance(binding.value, nodes.Call)
+        }
+
+    @cached_property
     def made_on(self) -> Mapping[str, frozenset[str]]:
         """The devices on which each variable was computed, as far as the backend shows it."""
         found: dict[str, set[str]] = {}
@@ -98,3 +113,10 @@ class Situation:
         from hettest.expect.sizes import symbols_of
 
         return symbols_of(self.function, self.args)
+
+    @cached_property
+    def caused(self) -> Caused | None:
+        """What doubling one device after the other showed; ``None`` where it was not done."""
+        from hettest.expect.caused import caused
+
+        return caused(self)

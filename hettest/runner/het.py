@@ -30,6 +30,7 @@ from hettest.devicemap import Binding, canonical, kind_of, show
 from hettest.errors import HettestError, ProtocolBreach, UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
+from hettest.expect.evidence import graded
 from hettest.expect.situation import Situation
 from hettest.expect.transfers import COPIES, MOVED, listing, tally
 from hettest.outcome import Clause, Status
@@ -288,7 +289,7 @@ def _run(executable: Executable, entry: str, args: Sequence[Value], where: str) 
 def _checked(situation: Situation) -> list[Clause]:
     """Return what all checks find; the CPU-only run has been made, so only the kit can raise."""
     try:
-        return [clause for check in CHECKS for clause in check(situation)]
+        return graded(situation, (clause for check in CHECKS for clause in check(situation)))
     except HettestError:
         raise
     except Exception as error:

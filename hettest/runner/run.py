@@ -29,6 +29,7 @@ from hettest.errors import BackendCrash, CaseError, ProtocolBreach
 from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
+from hettest.expect.evidence import graded
 from hettest.expect.situation import Earlier, Situation
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Seen, Status, Transfer, worst
@@ -38,6 +39,10 @@ from hettest.runner.story import failure, replay
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
+
+
+PLACED = 3
+"""The level from which cases place operators."""
 
 
 @final
@@ -254,14 +259,37 @@ class _Run:
             handed=handed,
             seed=self.environment.seed,
             earlier=earlier,
+            doubled=self._doubled(run, args),
         )
         yield from kept_claims(situation, claims)
-        clauses = [clause for check in CHECKS for clause in check(situation)]
+        clauses = graded(situation, (clause for check in CHECKS for clause in check(situation)))
         yield from _advised(clauses, run.advisory, claims)
 
     def _unexpected(self, rejected: Rejected) -> Clause:
         self.refused_at = _stage(rejected)
         return diagnostics.unexpected(self.item.case, rejected)
+
+    def _doubled(self, run: Run, args: Sequence[Value]) -> Callable[[str], Observation] | None:
+        """Return what runs the item with one device's results doubled, where that is to be done.
+
+        It costs a compilation and a run for each device, so of each case the first run is chosen.
+        """
+        item, backend = self.item, self.environment.backend
+        chosen = (
+            item.case.level >= PLACED
+            and len(set(item.devices)) > 1
+            and item.policy == "copy"
+            and run.name == item.case.runs[0].name
+        )
+        if not chosen or missing(["observe:perturbation"], backend.capabilities):
+            return None
+
+        def observe(device: str) -> Observation:
+            options = Options(item.policy, item.default, run.entry, perturb=device)
+            executable = compiled(backend, self._program(), item.binding, options)
+            return observed(executable, run.entry, copied(args))
+
+        return observe
 
     def _baseline(
         self, entry: str, run: str, args: Sequence[Value]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from tests.mutants import compilation, kernels, placement, reports, storage, transfers
+from tests.mutants import compilation, evidence, kernels, placement, reports, storage, transfers
 from tests.mutants.mutant import Mutant
 
 FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
@@ -14,6 +14,7 @@ FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
         "Transfers": transfers.MUTANTS,
         "Placement": placement.MUTANTS,
         "Reports": reports.MUTANTS,
+        "Evidence": evidence.MUTANTS,
         "Kernels": kernels.MUTANTS,
         "Storage": storage.MUTANTS,
         "Compilation": compilation.MUTANTS,

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, final
 from unittest.mock import patch
 
 from hettest.backend.protocol import DeviceInfo, Mode, Observation, Options, Program, Rejected
+from hettest.capability import missing
+from hettest.expect.claims import FIELDS
 from hettest.language import DiagnosticError, Module, parse
 from hettest.runner import ModuleProgram
 from reference_vm.conformance import Backend as Reference
@@ -58,6 +60,11 @@ def honest_run(executable: Executable, entry: str, args: Sequence[Any]) -> Obser
     return executable.run(entry, args)
 
 
+def only_reporting(claims: frozenset[str]) -> frozenset[str]:
+    """Claim no more than a backend can that is known by its report alone."""
+    return claims | {"-observe:meter", "-observe:perturbation"}
+
+
 def same(value: Any) -> Any:
     return value
 
@@ -91,6 +98,8 @@ class Mutant:
         default=lambda module, device_map, seen: seen
     )
     refusal: Callable[[Rejected], Rejected] = same
+    claims: Callable[[frozenset[str]], frozenset[str]] = same
+    """Of what the reference claims; what is not claimed is not shown either."""
 
     def backend(self) -> MutantBackend:
         return MutantBackend(self)
@@ -107,7 +116,7 @@ def _in_force(replacements: Sequence[Replacement]) -> Iterator[None]:
 @final
 @dataclass(frozen=True)
 class MutantBackend:
-    """The reference, broken as the mutant says; claims what the reference claims."""
+    """The reference, broken as the mutant says."""
 
     mutant: Mutant
     reference: Reference = field(default_factory=Reference)
@@ -118,7 +127,7 @@ class MutantBackend:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return self.reference.capabilities
+        return self.mutant.claims(self.reference.capabilities)
 
     def devices(self) -> Sequence[DeviceInfo]:
         return self.reference.devices()
@@ -140,7 +149,9 @@ class MutantBackend:
         except Rejected as rejected:
             raise mutant.refusal(rejected) from None
         assert module is not None
-        return MutantExecutable(mutant, executable, module, device_map, mutant.runner())
+        assert isinstance(executable, Executable), "no mutant is timed"
+        claims = self.capabilities
+        return MutantExecutable(mutant, executable, module, device_map, mutant.runner(), claims)
 
     def close(self) -> None:
         self.reference.close()
@@ -154,8 +165,12 @@ class MutantExecutable:
     module: Module
     device_map: Mapping[str, str]
     runner: Runner
+    claims: frozenset[str]
 
     def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
         with _in_force(self.mutant.running):
             seen = self.runner(self.executable, entry, args)
-        return self.mutant.observation(self.module, self.device_map, seen)
+        shown = self.mutant.observation(self.module, self.device_map, seen)
+        unclaimed = (name for word, name in FIELDS.items() if missing([word], self.claims))
+        hidden: dict[str, Any] = dict.fromkeys(unclaimed)
+        return replace(shown, **hidden)

@@ -22,7 +22,7 @@ SECOND: Final = "placement/two_accelerators[plain,host=cpu:0,accel=sim:0,other=s
 CROSSED: Final = "placement/outputs_crossed[plain,host=cpu:0,accel=sim:0,policy=copy]"
 
 
-def _to_host(module: Module) -> Module:
+def to_host(module: Module) -> Module:
     """Let the first operator that was requested elsewhere run on the host."""
     host = next((v for v in module.vdevices if v.role == "host"), None)
     moved: list[nodes.Binding] = []
@@ -95,7 +95,7 @@ MUTANTS: Final = (
             kill(SHARED, "placement", "copies", "moved"),
             kill(DIAMOND, "placement", "copies", "moved"),
         ),
-        module=_to_host,
+        module=to_host,
     ),
     Mutant(
         name="first-reader-decides",

@@ -1,4 +1,4 @@
-"""Mutants that do their work and lie about it."""
+"""Mutants that do their work and lie about it, known by their report alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hettest.backend.protocol import Copy, Memory, Observation
 from hettest.case.walk import bindings, name_of
 from hettest.language import Module
-from tests.mutants.mutant import Mutant, kill
+from tests.mutants.mutant import Mutant, kill, only_reporting
 from tests.mutants.placement import all_on_host
 from tests.mutants.transfers import DIAMOND, SHARED
 
@@ -155,6 +155,7 @@ MUTANTS: Final = (
         ),
         device_map=all_on_host,
         observation=_as_requested,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-the-host",
@@ -165,36 +166,42 @@ MUTANTS: Final = (
             kill(DIAMOND, "placement", "arrivals"),
         ),
         observation=_all_on_host,
+        claims=only_reporting,
     ),
     Mutant(
         name="hides-an-execution",
         breaks="leaves out of its report the first operator that ran",
         kills=(kill(SHARED, "placement"), kill(DIAMOND, "placement")),
         observation=_first_execution_hidden,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-an-empty-list-of-executions",
         breaks="claims to report where operators run and says that none did",
         kills=(kill(SHARED, "backend", "placement"), kill(DIAMOND, "backend", "placement")),
         observation=_nothing_ran,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-no-memory",
         breaks="claims to report memory and names no device",
         kills=(kill(SHARED, "backend"),),
         observation=_no_memory,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-the-memory-of-the-host",
         breaks="reports memory of the host alone",
         kills=(kill(SHARED, "backend"),),
         observation=_host_memory,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-no-intermediates",
         breaks="claims to show what it computed and shows nothing",
         kills=(kill(SHARED, "backend"),),
         observation=_no_intermediates,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-copies-onto-themselves",
@@ -202,36 +209,42 @@ MUTANTS: Final = (
         breaks="reports every copy as one from the device that it goes to",
         kills=(kill(SHARED, "arrivals"), kill(DIAMOND, "arrivals")),
         observation=_from_the_target,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-copies-from-elsewhere",
         breaks="reports every copy as one from a device that never had the value",
         kills=(kill(SHARED, "arrivals"), kill(DIAMOND, "arrivals")),
         observation=_from_another,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-fewer-copies-than-none",
         breaks="reports a copy that it did not make, and then minus one of it",
         kills=(kill(SHARED, "backend"),),
         observation=_fewer_than_none,
+        claims=only_reporting,
     ),
     Mutant(
         name="flattens-results",
         breaks="returns nested tuples as one flat tuple",
         kills=(kill(NESTED, "values"),),
         observation=_flat,
+        claims=only_reporting,
     ),
     Mutant(
         name="wraps-results",
         breaks="returns the result in a tuple of its own",
         kills=(kill(SHARED, "values"), kill(NESTED, "values")),
         observation=_wrapped,
+        claims=only_reporting,
     ),
     Mutant(
         name="returns-scalars",
         breaks="returns a NumPy scalar in place of an array without axes",
         kills=(kill(SCALAR, "values"),),
         observation=_scalars,
+        claims=only_reporting,
     ),
     Mutant(
         name="hides-a-copy",
@@ -241,35 +254,41 @@ MUTANTS: Final = (
             kill(DIAMOND, "copies", "moved", "arrivals"),
         ),
         observation=_first_copy_hidden,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-another-value",
         breaks="reports every copy as one of the first argument",
         kills=(kill(SHARED, "arrivals"), kill(DIAMOND, "arrivals")),
         observation=_of_another,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-copies-as-arguments",
         breaks="gives every transfer the cause of an argument",
         kills=(kill(SHARED, "copies"), kill(DIAMOND, "copies")),
         observation=_as_arguments,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-half-the-bytes",
         breaks="reports half of the bytes that it moves",
         kills=(kill(SHARED, "moved"), kill(DIAMOND, "moved")),
         observation=_half,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-no-bytes",
         breaks="claims to report bytes and gives none",
         kills=(kill(SHARED, "backend"),),
         observation=_without_bytes,
+        claims=only_reporting,
     ),
     Mutant(
         name="reports-no-execution",
         breaks="claims to report where operators run and says nothing",
         kills=(kill(SHARED, "backend"),),
         observation=_silent,
+        claims=only_reporting,
     ),
 )

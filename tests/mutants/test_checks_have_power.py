@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hettest.expect import evidence
 from hettest.expect.catalog import CHECKS, Check
 from hettest.outcome import Outcome
 from hettest.runner import run
@@ -30,3 +31,12 @@ def test_without_the_check_a_mutant_lives(check: Check, monkeypatch: pytest.Monk
     living = [m.name for m in only_seen_here if _lives(m)]
     assert living == [m.name for m in only_seen_here]
     assert living, f"no mutant is seen by {_clause(check)} alone"
+
+
+@pytest.mark.parametrize("part", evidence.PARTS, ids=lambda part: part.__name__)
+def test_without_a_part_of_the_evidence_a_mutant_lives(
+    part: evidence.Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_seen_here = [m for m in MUTANTS if all(k.by == {"evidence"} for k in m.kills)]
+    monkeypatch.setattr(evidence, "PARTS", tuple(p for p in evidence.PARTS if p is not part))
+    assert any(_lives(m) for m in only_seen_here), f"no mutant is seen by {part.__name__} alone"

@@ -31,7 +31,7 @@ def _not_copied(instruction: Instruction) -> Sequence[Instruction]:
     return () if isinstance(instruction, Kill) else (instruction,)
 
 
-def _copied_twice(instruction: Instruction) -> Sequence[Instruction]:
+def copied_twice(instruction: Instruction) -> Sequence[Instruction]:
     return (instruction, instruction) if isinstance(instruction, Copy) else (instruction,)
 
 
@@ -107,13 +107,13 @@ MUTANTS: Final = (
             kill(SHARED, "copies", "moved"),
             kill(COMES_AND_GOES, "copies", "moved"),
         ),
-        loading=(changing(_copied_twice),),
+        loading=(changing(copied_twice),),
     ),
     Mutant(
         name="copies-nothing",
         fault_class="C07",
         breaks="notes a copy and leaves the target as it was",
-        kills=(kill(SHARED, "values"), kill(DIAMOND, "values")),
+        kills=(kill(SHARED, "evidence", "values"), kill(DIAMOND, "evidence", "values")),
         running=(Replacement(launching, "transfer", _nothing_transferred),),
     ),
     Mutant(
