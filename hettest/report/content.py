@@ -50,6 +50,9 @@ class ReportContent:
     problems: Sequence[str] = ()
     """What is wrong with the run beside its items: an expired waiver, one that matches nothing."""
 
+    partial: str = ""
+    """Why the run is no evidence of conformance, such as that it was of a sample; else empty."""
+
     seed: int | None = None
     """What chose the random parts of the run; ``None`` if nothing was random."""
 

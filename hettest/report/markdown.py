@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
-from hettest.report.content import ReportContent
+from hettest.report.content import ReportContent, environment
 from hettest.report.summary import Section, sections
 
 _SHOWN = (Outcome.FAILED, Outcome.CRASHED, Outcome.NOT_RUN, Outcome.WAIVED)
@@ -31,7 +31,8 @@ def _lines(content: ReportContent, former: ReportContent | None) -> Iterator[str
     for outcome in _SHOWN:
         yield from _items(outcome, [r for r in content.records if r.outcome is outcome])
     yield from ("", "## Environment", "")
-    yield from _table(("", ""), (content.environment or {}).items())
+    found = environment() if content.environment is None else content.environment
+    yield from _table(("", ""), found.items())
 
 
 def _section(section: Section) -> Iterator[str]:

@@ -44,6 +44,7 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
         former: An earlier run to compare with.
     """
     for title, lines in (
+        ("no evidence of conformance", filter(None, [content.partial])),
         ("levels", levels(content)),
         ("ran on", _devices(content)),
         ("items", _counts(content)),
@@ -194,9 +195,12 @@ def _expected(content: ReportContent) -> Iterator[str]:
 
 
 def _covered(content: ReportContent) -> Iterator[str]:
-    """Yield how much of what is published was covered, if the run was large enough to be judged."""
-    rungs = [rung for standing in content.standings for rung in standing.rungs]
-    if content.coverage is None or all(rung.reach is Reach.NOT_JUDGED for rung in rungs):
+    """Yield how much of what is published was covered, if all items of some profile were run."""
+    whole = any(
+        all(rung.selected == rung.items for rung in standing.rungs)
+        for standing in content.standings
+    )
+    if content.coverage is None or not whole:
         return
     for name in ("clauses", "operators", "dtypes", "faults"):
         part: Part = getattr(content.coverage, name)

@@ -48,9 +48,19 @@ def read(path: Path) -> ReportContent:
         UsageError: It is no such report; says where in it, what was found and what was expected.
     """
     try:
-        return json_report.read(path.read_text(encoding="utf-8"))
+        return parsed(path, path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def parsed(path: Path, data: bytes) -> ReportContent:
+    """Return the run that a JSON report is about, which stands at ``path``.
+
+    Raises:
+        UsageError: It is no such report; says where in it, what was found and what was expected.
+    """
+    try:
+        return json_report.read(data.decode())
     except ValueError as error:
         told = "hettest report reads JSON reports, as --report=NAME.json writes them"
         raise UsageError(f"{path}: {error}; {told}") from error

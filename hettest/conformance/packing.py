@@ -1,0 +1,41 @@
+"""One archive of a conformance report: the same report gives the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from hettest.conformance import manifest
+from hettest.errors import UsageError
+
+
+def pack(files: Mapping[str, bytes], path: Path) -> str:
+    """Write the files of a report as one archive and return the report's digest.
+
+    Names are sorted and times, owners and modes fixed.
+
+    Raises:
+        UsageError: The archive cannot be written.
+    """
+    buffer = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=buffer, mode="wb", filename="", mtime=0) as stream,
+        tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, data in sorted(files.items()):
+            archive.addfile(_member(name, len(data)), io.BytesIO(data))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(buffer.getvalue())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return manifest.digest(files[manifest.NAME])
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = size, 0o644, 0
+    return member

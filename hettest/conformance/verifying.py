@@ -1,0 +1,225 @@
+"""Whether a conformance report is whole, is what it says, and says what follows from its items."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, final
+
+from hettest.conformance import manifest, signing
+from hettest.conformance.manifest import Manifest
+from hettest.conformance.writing import suite_digests
+from hettest.errors import UsageError
+from hettest.levels import profile as profiles
+from hettest.levels.judged import covered, standings
+from hettest.levels.standing import Standing
+from hettest.outcome import Outcome, Record
+from hettest.report import FORMATS, ReportContent, json_report
+from hettest.report.provenance import packages
+from hettest.waivers.loader import parse as parse_waivers
+
+_DERIVED: Final = tuple(ending for ending in FORMATS if ending != ".json")
+
+
+@final
+@dataclass
+class Verdict:
+    """What verifying a report found."""
+
+    digest: str
+    problems: list[str] = field(default_factory=list)
+    """Why the report is not to be trusted; none if it is."""
+
+    notes: list[str] = field(default_factory=list)
+    """What a reader should know and does not speak against it."""
+
+    manifest: Manifest | None = None
+    """``None`` if it cannot be read; then nothing else was looked at."""
+
+    content: ReportContent | None = None
+    """``None`` if the report cannot be read."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What the reader brings to compare with."""
+
+    key: Path | None = None
+    """A public key, or a file of allowed signers."""
+
+    digest: str | None = None
+    """The digest that was printed when the report was made or packed."""
+
+    today: datetime.date
+
+
+def verify(files: Mapping[str, bytes], trust: Trust) -> Verdict:
+    """Return what is wrong with the report that ``files`` are.
+
+    Raises:
+        UsageError: The reader's key cannot be read, or there is no ``ssh-keygen``.
+    """
+    data = files.get(manifest.NAME)
+    if data is None:
+        return Verdict("", [f"{manifest.NAME}: is missing; this is no conformance report"])
+    verdict = Verdict(manifest.digest(data))
+    verdict.problems += _digest_problems(verdict.digest, trust)
+    _check_signature(data, files.get(manifest.SIGNATURE), trust, verdict)
+    try:
+        verdict.manifest = manifest.read(data)
+    except ValueError as error:
+        verdict.problems.append(str(error))
+        return verdict
+    verdict.problems += manifest.mismatches(verdict.manifest, files)
+    _check_report(verdict.manifest, files, trust, verdict)
+    return verdict
+
+
+def _digest_problems(found: str, trust: Trust) -> Iterator[str]:
+    if trust.digest is not None and trust.digest.lower().strip() != found:
+        yield f"the digest is {found}, expected {trust.digest}: this is not the report of that name"
+
+
+def _check_signature(data: bytes, signature: bytes | None, trust: Trust, verdict: Verdict) -> None:
+    if signature is None:
+        if trust.key is not None:
+            verdict.problems.append(f"is not signed, and --key={trust.key} asks for it")
+        return
+    try:
+        if trust.key is not None:
+            verdict.notes.append(f"signed by {signing.verify(data, signature, trust.key)}")
+            return
+        said = signing.consistent(data, signature)
+        verdict.notes.append(f"{said}; whose key that is was not checked: give --key")
+    except ValueError as error:
+        verdict.problems.append(f"{manifest.SIGNATURE}: {error}")
+
+
+def _check_report(
+    made: Manifest, files: Mapping[str, bytes], trust: Trust, verdict: Verdict
+) -> None:
+    try:
+        content = json_report.read(files.get(manifest.REPORT, b"").decode())
+    except (ValueError, RecursionError) as error:
+        verdict.problems.append(f"{manifest.REPORT}: {error}")
+        return
+    verdict.content = content
+    verdict.notes += [
+        f"no evidence of conformance: {text}" for text in filter(None, [made.partial])
+    ]
+    verdict.problems += _disagreements(made, content)
+    verdict.problems += _profile_problems(made, files)
+    verdict.problems += _waiver_problems(content, files.get(manifest.WAIVERS), trust.today)
+    verdict.problems += (f"the run itself had a problem: {text}" for text in content.problems)
+    foreign = list(_suite_differences(made))
+    verdict.problems += foreign
+    if not foreign:
+        verdict.problems += _recomputed(made, content)
+    verdict.problems += _rendered(made, content, files)
+    verdict.notes += _versions(made)
+
+
+def _disagreements(made: Manifest, content: ReportContent) -> Iterator[str]:
+    """Yield where the manifest and the report say different things."""
+    for name in ("backend", "devices", "partial", "packages"):
+        stated, reported = getattr(made, name), getattr(content, name)
+        if stated != reported:
+            yield f"{name}: the manifest says {stated!r}, {manifest.REPORT} says {reported!r}"
+
+
+def _profile_problems(made: Manifest, files: Mapping[str, bytes]) -> Iterator[str]:
+    try:
+        known = profiles.load(made.profile).digest
+        held = profiles.from_json(json.loads(files.get(manifest.PROFILE, b"{}"))).digest
+    except UsageError as error:
+        yield f"{error}; a later hettest may have it"
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        yield f"{manifest.PROFILE}: is no profile: {error!r}"
+    else:
+        for where, digest in ((manifest.NAME, made.profile_sha256), (manifest.PROFILE, held)):
+            if digest != known:
+                yield f"{where}: {made.profile} has the digest {digest}, published is {known}"
+
+
+def _waiver_problems(
+    content: ReportContent, data: bytes | None, today: datetime.date
+) -> Iterator[str]:
+    """Yield each waived item that no waiver of the report's own file covers, or none in force."""
+    waived = [r for r in content.records if r.outcome is Outcome.WAIVED]
+    if not waived:
+        return
+    try:
+        entries = parse_waivers((data or b"format = 1").decode(), manifest.WAIVERS).entries
+    except (UsageError, ValueError) as error:
+        yield f"{manifest.WAIVERS}: {error}"
+        return
+    for record in waived:
+        used = [w for w in entries if w.covers(record) and str(w) in record.waiver]
+        if not used:
+            yield f"{record.id}: is waived, and no waiver of {manifest.WAIVERS} is for it"
+        for waiver in used:
+            if waiver.has_expired(today):
+                yield f"{record.id}: its waiver expired on {waiver.expires} ({waiver.place})"
+
+
+def _suite_differences(made: Manifest) -> Iterator[str]:
+    here = suite_digests()
+    names = sorted({*made.suite, *here})
+    other = [name for name in names if made.suite.get(name) != here.get(name)]
+    if other:
+        yield (
+            f"the suite is not this installation's: {len(other)} case files differ, first "
+            f"{other[0]}; levels cannot be told from the items. Verify with the hettest that made "
+            f"it, {made.hettest}"
+        )
+
+
+def _recomputed(made: Manifest, content: ReportContent) -> Iterator[str]:
+    """Yield where levels or coverage do not follow from the items."""
+    found = standings(content.records, content.claims, content.devices)
+    stated = {standing.profile: standing for standing in content.standings}
+    for standing in found:
+        said = stated.get(standing.profile)
+        if said is None and standing.profile == made.profile:
+            yield f"{standing.profile}: the report states nothing of it"
+        elif said is not None and said != standing:
+            follows = f"from the items follows {_told(standing)}"
+            yield f"{standing.profile}: stated is {_told(said)}, {follows}"
+    if content.coverage != covered(content.records):
+        yield "coverage: is not what follows from the items"
+
+
+def _told(standing: Standing) -> str:
+    counts = "; ".join(
+        f"{r.name} {r.reach}, {r.passed} of {r.items} passed" for r in standing.rungs
+    )
+    return "no level" if standing.level is None else f"L{standing.level} ({counts})"
+
+
+def _rendered(made: Manifest, content: ReportContent, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield which form of the report says something else; only the same kit can tell."""
+    if made.packages.get("hettest") != packages("hettest").get("hettest"):
+        return
+    for ending in _DERIVED:
+        name = f"report{ending}"
+        if name in files and files[name] != FORMATS[ending](content, None).encode():
+            yield f"{name}: does not say what {manifest.REPORT} says"
+
+
+def _versions(made: Manifest) -> Iterator[str]:
+    here = packages(made.backend)
+    for name, digest in made.packages.items():
+        if name not in here:
+            yield f"{name} is not installed here; the report names its source {digest[:12]}"
+        elif here[name] != digest:
+            yield f"{name} here has other source than the run had: {here[name][:12]}"
+
+
+def ran(record: Record) -> bool:
+    """Whether the item was really run, so that it can be run again."""
+    judged = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.WAIVED)
+    return record.case is not None and (record.outcome in judged or bool(record.clauses))
