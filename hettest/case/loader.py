@@ -36,7 +36,7 @@ from hettest.errors import CaseError, Problem
 POLICIES = ("copy", "replicate", "error")
 _MARKER = re.compile(r"//~(\^?)\s*([a-z0-9-]+)")
 _TOML_PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
-_SWEPT = ("program", "run", "expect", "requires", "policies")
+_SWEPT = ("clauses", "program", "run", "expect", "requires", "policies")
 
 
 def load(path: Path, root: Path) -> tuple[Case, ...]:

@@ -148,6 +148,7 @@ class Rounding:
         own: Wide,
         propagated: Callable[[], Wide] | None = None,
         noise: Callable[[], Wide] | None = None,
+        rounded: bool = True,
     ) -> Estimate:
         """Return a computed float.
 
@@ -158,11 +159,13 @@ class Rounding:
                 without the final rounding of 16-bit floats; 0 for a correctly rounded one.
             propagated: What the operands' errors become.
             noise: The typical size of ``own``; without it, ``own`` itself.
+            rounded: Whether every element is rounded at the end; if not, ``own`` has all rounding,
+                such as where some elements are moved and others computed.
         """
         place = (self.key, self.count)
         self.count += 1
         with np.errstate(all="ignore"):
-            return self._finish(value, dtype, place, own, propagated, noise)
+            return self._finish(value, dtype, place, own, propagated, noise, rounded)
 
     def _finish(
         self,
@@ -172,6 +175,7 @@ class Rounding:
         own: Wide,
         propagated: Callable[[], Wide] | None,
         noise: Callable[[], Wide] | None,
+        rounded: bool,
     ) -> Estimate:
         magnitude = np.abs(value)
         if self.generator is not None:
@@ -181,6 +185,8 @@ class Rounding:
                 value = _within(value, value + typical * draw, dtype)
             return Estimate(_overflow(value, dtype), None, dtype)
         rounding = magnitude * (dtype.unit_roundoff * 1.01) + _TINY[dtype.name]
+        if not rounded:
+            rounding = np.zeros(np.shape(value))
         typical_own = noise() if noise is not None else own
         typical = np.where(np.isfinite(value), typical_own + rounding, 0.0)
         kept = np.nan_to_num(typical, nan=0.0, posinf=0.0)

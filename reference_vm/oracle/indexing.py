@@ -72,6 +72,7 @@ def _scatter(call: Operands, places: Callable[[], list[tuple[Place, Place]]]) ->
     """Store updates one by one, so that repeated places combine in order."""
     x, updates = call[0], call[2]
     value, error = x.value.copy(), x.errors.copy()
+    own = np.zeros(value.shape)
     reduction = str(call.attrs["reduction"])
     with np.errstate(all="ignore"):
         for target, source in places():
@@ -82,23 +83,37 @@ def _scatter(call: Operands, places: Callable[[], list[tuple[Place, Place]]]) ->
             old, old_error = value[target].copy(), error[target].copy()
             value[target] = _COMBINE[reduction](old, new)
             error[target] = _combined_error(x, reduction, old, old_error, new, new_error)
+            own[target] = _combined_rounding(x, reduction, own[target].copy(), new, value[target])
     if not x.dtype.is_float:
         return Estimate(value, None, x.dtype)
-    return call.rounding.exact(value, error, x.dtype)
+    if reduction not in ("add", "mul"):
+        return call.rounding.exact(value, error, x.dtype)
+    return call.rounding.result(value, x.dtype, own=own, propagated=lambda: error, rounded=False)
 
 
 def _combined_error(
     x: Estimate, reduction: str, old: Wide, old_error: Wide, new: Wide, new_error: Wide
 ) -> Wide:
+    """Return what the errors of two combined elements become."""
     if not x.dtype.is_float:
         return np.zeros(np.shape(old))
     if reduction in ("max", "min"):
         return np.maximum(old_error, new_error)
-    u = max(unit(x.dtype), x.dtype.unit_roundoff)
     if reduction == "add":
-        return np.asarray(old_error + new_error + np.abs(old + new) * u)
+        return np.asarray(old_error + new_error)
     grown = np.abs(old) * new_error + np.abs(new) * old_error + old_error * new_error
-    return np.asarray(grown + np.abs(old * new) * u)
+    return np.asarray(grown)
+
+
+def _combined_rounding(
+    x: Estimate, reduction: str, before: Wide, new: Wide, combined: Wide
+) -> Wide:
+    """Return the rounding errors of combining, each step rounded to the dtype."""
+    if not x.dtype.is_float or reduction in ("max", "min"):
+        return np.zeros(np.shape(combined))
+    kept = before if reduction == "add" else before * np.abs(new)
+    step = np.abs(combined) * max(unit(x.dtype), x.dtype.unit_roundoff)
+    return np.asarray(kept + np.where(np.isfinite(step), step, 0.0))
 
 
 def _scatter_elements(call: Operands) -> Estimate:

@@ -101,11 +101,13 @@ def _with_bias(call: Operands, result: Estimate, bias: Estimate | None) -> Estim
         return result
     shape = (1, -1) + (1,) * (result.value.ndim - 2)
     value = result.value + bias.value.reshape(shape)
-    if call.rounding.is_random:
-        return Estimate(value, None, result.dtype)
-    error = result.errors + np.abs(bias.value).reshape(shape) * unit(result.dtype)
-    error = error + np.abs(value) * result.dtype.unit_roundoff + bias.errors.reshape(shape)
-    return Estimate(value, error, result.dtype)
+    own = np.broadcast_to(np.abs(bias.value).reshape(shape) * unit(result.dtype), value.shape)
+    return call.rounding.result(
+        value,
+        result.dtype,
+        own=own,
+        propagated=lambda: result.errors + bias.errors.reshape(shape),
+    )
 
 
 def _conv(call: Operands) -> Estimate:
