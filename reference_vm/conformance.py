@@ -29,8 +29,10 @@ from hettest.backend.protocol import (
     Observation,
     Options,
     Program,
+    Purpose,
     Reading,
     Rejected,
+    Timing,
 )
 from reference_vm import compiler
 from reference_vm.devices.api import DeviceApi, DeviceDescription, Tensor, nbytes_of
@@ -60,7 +62,7 @@ CAPABILITIES: Final = frozenset(
         "construct:if|tuple|function|recursion|weights",
         "shape:symbolic|unknown-dim|unknown-rank|data-dependent",
         "policy:copy|replicate|error",
-        "observe:placement|copies|bytes|memory|intermediates|meter|perturbation",
+        "observe:placement|copies|bytes|memory|intermediates|profile|meter|perturbation",
         "input:hir",
         "diagnostics:line|codes|data",
         "semantics:pinned",
@@ -80,7 +82,7 @@ class Backend:
 
     def compile(
         self, program: Program, device_map: Mapping[str, str], options: Options
-    ) -> Executable:
+    ) -> Executable | TimedExecutable:
         """Return ``program`` loaded on its devices.
 
         Raises:
@@ -96,7 +98,11 @@ class Backend:
             compiled = compiler.compile(
                 module, device_map, policy=options.policy, default=options.default, **extra
             )
-            return Executable(Session(compiled, checked=checked), keep, doubled)
+            if options.purpose is Purpose.TIME:
+                return TimedExecutable(Session(compiled, trace=False))
+            watched = options.purpose is Purpose.CHECK
+            session = Session(compiled, checked=checked and watched)
+            return Executable(session, keep and watched, doubled)
         except DiagnosticError as error:
             raise _rejected("compile", error) from error
 
@@ -171,7 +177,9 @@ class Executable:
         start, before = self.session.memory(), self._readings()
         observer = None if self.doubled is None else Doubling(self.doubled)
         try:
-            results = self.session.run(entry, *args, keep=self.keep, observer=observer)
+            results = self.session.run(
+                entry, *args, keep=self.keep, profile=True, observer=observer
+            )
         except DiagnosticError as error:
             raise _rejected("run", error) from error
         end = self.session.memory()
@@ -185,8 +193,12 @@ class Executable:
                 for name, after in end.items()
             },
             intermediates=self.session.intermediates,
+            profile=tuple(timings(trace)),
             metered=_since(before, self._readings()),
         )
+
+    def synchronize(self) -> None:
+        self.session.synchronize()
 
     def _readings(self) -> Mapping[str, Reading]:
         return {name: _reading(device) for name, device in self.session.devices.items()}
@@ -217,6 +229,39 @@ def _since(before: Mapping[str, Reading], after: Mapping[str, Reading]) -> Mappi
 def _differences(before: Reading, after: Reading) -> Iterator[int | None]:
     for old, new in zip(astuple(before), astuple(after), strict=True):
         yield None if new is None else new - old
+
+
+@final
+@dataclass(frozen=True)
+class TimedExecutable:
+    """A program in a session that notes nothing."""
+
+    session: Session
+
+    def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
+        """Run an entry.
+
+        Raises:
+            Rejected: An argument does not fit, or the run ended in a located error.
+        """
+        try:
+            return Observation(results=self.session.run(entry, *args))
+        except DiagnosticError as error:
+            raise _rejected("run", error) from error
+
+    def synchronize(self) -> None:
+        self.session.synchronize()
+
+
+def timings(trace: Trace) -> Iterator[Timing]:
+    """Yield where the time of a profiled run went: by device, kind of work and operator."""
+    spent: dict[tuple[str, str, str], list[int]] = {}
+    for record in trace:
+        if record.duration is not None:
+            kind = "copy" if record.kind == "copy" else "kernel"
+            spent.setdefault((record.device, kind, record.op), []).append(record.duration)
+    for (device, kind, op), durations in spent.items():
+        yield Timing(device, sum(durations) * 1e-9, kind, op, len(durations))
 
 
 def executions(trace: Trace) -> Iterator[Execution]:

@@ -75,7 +75,12 @@ class Session:
         return image
 
     def run(
-        self, entry: str, *args: Any, keep: bool = False, observer: Observer | None = None
+        self,
+        entry: str,
+        *args: Any,
+        keep: bool = False,
+        profile: bool = False,
+        observer: Observer | None = None,
     ) -> Any:
         """Run an entry.
 
@@ -83,6 +88,8 @@ class Session:
             entry: Its name.
             args: NumPy arrays, nested as the parameters are.
             keep: Also gather `intermediates`, at the price of speed.
+            profile: Wait for each kernel and copy, and time it: by the device's clock, or by the
+                host's where it has none. Otherwise only devices with a clock are timed.
             observer: Told of every instruction, in place of what ``keep`` has watch.
 
         Raises:
@@ -96,7 +103,8 @@ class Session:
             device.reset_peak()
         try:
             watching = observer or kept
-            return run_function(self._image, code, args, Run(log, self._checked), watching)
+            run = Run(log, self._checked, profile)
+            return run_function(self._image, code, args, run, watching)
         finally:
             self.intermediates = kept.found if kept else None
 
@@ -126,6 +134,11 @@ class Session:
     def load_trace(self) -> Trace:
         """The records of loading: constants allocated and copied to where they are read."""
         return self._load_log.trace()
+
+    def synchronize(self) -> None:
+        """Wait until every device of the session has done all that it was given."""
+        for device in self._devices.values():
+            device.synchronize()
 
     @property
     def devices(self) -> Mapping[str, DeviceApi]:

@@ -26,6 +26,20 @@ class Mode(StrEnum):
     DIRECT = "direct"
 
 
+class Purpose(StrEnum):
+    """What the runs of a compiled program are for."""
+
+    CHECK = "check"
+    """Whatever is claimed is to be shown."""
+
+    TIME = "time"
+    """Only speed counts: nothing but ``results`` need be shown."""
+
+    PROFILE = "profile"
+    """As `CHECK`, with as little distortion of ``profile`` as can be: what slows a run down, such
+    as keeping ``intermediates``, may be left out."""
+
+
 class Rejected(Exception):
     """The implementation does not accept the program.
 
@@ -120,6 +134,9 @@ class Options:
     perturb: str | None = None
     """A device whose every floating result of an operator is to be doubled as it is made; asked
     only of backends that claim ``observe:perturbation``."""
+
+    purpose: Purpose = Purpose.CHECK
+    """Benchmarks compile for the others; a backend may ignore it."""
 
 
 @final
@@ -292,6 +309,14 @@ class TellsNotes(Protocol):
 
     def notes(self) -> Sequence[str]:
         """Return sentences on this installation, such as what is missing and how to get it."""
+        ...
+
+
+class Synchronizes(Protocol):
+    """What an executable may offer beside `Executable`, for benchmarks."""
+
+    def synchronize(self) -> None:
+        """Wait until all that runs of it began is done, on every device."""
         ...
 
 

@@ -196,7 +196,7 @@ class _Placer:
         if tensor.buffer.device is home:
             return tensor
         target = self._fresh(tensor.dtype, tensor.shape, tensor.nbytes, home)
-        start = home.clock()
+        start = self.run.now(home)
         via = transfer(tensor, target)
         self._note(target, tensor.buffer.device.name, start, via)
         return target
@@ -204,7 +204,7 @@ class _Placer:
     def _from_host(self, array: Any, type_: TensorType, home: DeviceApi) -> Tensor:
         nbytes = nbytes_of(type_.dtype, array.shape)
         target = self._fresh(type_.dtype, array.shape, nbytes, home)
-        start = home.clock()
+        start = self.run.now(home)
         home.upload(array, target)
         self._note(target, HOST, start, None)
         return target
@@ -225,7 +225,7 @@ class _Placer:
             cause=cause,
             source=str(source),
         )
-        timing = None if start is None else Timing(start, (device.clock() or start) - start)
+        timing = None if start is None else Timing(start, (self.run.now(device) or start) - start)
         self.run.log.append((template, (), (target.use,), timing, via))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, final
@@ -33,10 +34,13 @@ class PreparedFunction:
 class Run:
     """One run of a program."""
 
-    __slots__ = ("checked", "live", "log", "result", "stack")
+    __slots__ = ("checked", "live", "log", "profiled", "result", "stack")
 
-    def __init__(self, log: PathLog | None, checked: bool) -> None:
+    def __init__(self, log: PathLog | None, checked: bool, profiled: bool = False) -> None:
         self.log = log
+        self.profiled = profiled
+        """Whether work on devices without a clock is timed, and waited for."""
+
         self.checked = checked
         """Whether memory is poisoned when its value dies."""
 
@@ -45,6 +49,14 @@ class Run:
 
         self.stack: list[Frame] = []
         self.result: Any = None
+
+    def now(self, device: DeviceApi) -> int | None:
+        """Return the time on a device's clock; of a profiled run every device has one."""
+        found = device.clock()
+        if found is not None or not self.profiled:
+            return found
+        device.synchronize()
+        return time.perf_counter_ns()
 
     def allocate(self, device: DeviceApi, nbytes: int) -> Buffer:
         buffer = device.allocate(nbytes)

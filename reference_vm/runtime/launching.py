@@ -46,7 +46,7 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
             return
         if run.checked:
             _poison(device, inputs, outputs)
-        start = note.now() if note.timed else None
+        start = run.now(device) if note.timed or run.profiled else None
         made = launch(kernel, inputs, outputs)
         if len(results) == 1:
             registers[results[0]] = made[0]
@@ -55,7 +55,7 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
         if not sized:
             adopt(run, outputs, made)
         if run.log is not None:
-            note.ran(run.log, inputs, made, start)
+            note.ran(run, run.log, inputs, made, start)
 
     return step
 
@@ -80,7 +80,7 @@ def copy_step(image: Image, code: FunctionCode, instruction: Copy) -> Step:
         (target.value or instruction.value,),
         cause,
     )
-    make, now = maker(image, code, device, target), device.clock
+    make = maker(image, code, device, target)
 
     def step(frame: Frame) -> None:
         origin: Tensor = frame.registers[source]
@@ -88,12 +88,13 @@ def copy_step(image: Image, code: FunctionCode, instruction: Copy) -> Step:
         if copy is None:
             buffer = frame.run.allocate(device, origin.nbytes)
             copy = Tensor(buffer, 0, origin.dtype, origin.shape, origin.nbytes)
-        start = now()
+        run = frame.run
+        start = run.now(device)
         via = transfer(origin, copy)
         frame.registers[target.register] = copy
-        log = frame.run.log
+        log = run.log
         if log is not None:
-            timing = None if start is None else Timing(start, (now() or start) - start)
+            timing = None if start is None else Timing(start, (run.now(device) or start) - start)
             log.append((template, (origin.use,), (copy.use,), timing, via))
 
     return step
@@ -194,13 +195,17 @@ class _Noter:
         self.template = template
         self.timed = device.clock() is not None
 
-    def now(self) -> int | None:
-        return self.device.clock()
-
     def ran(
-        self, log: PathLog, inputs: Sequence[Operand], made: Sequence[Tensor], start: int | None
+        self,
+        run: Run,
+        log: PathLog,
+        inputs: Sequence[Operand],
+        made: Sequence[Tensor],
+        start: int | None,
     ) -> None:
-        timing = None if start is None else Timing(start, (self.now() or start) - start)
+        timing = None
+        if start is not None:
+            timing = Timing(start, (run.now(self.device) or start) - start)
         read = tuple([x.use if type(x) is Tensor else None for x in inputs])
         written = (made[0].use,) if len(made) == 1 else tuple([t.use for t in made])
         log.append((self.template, read, written, timing, None))

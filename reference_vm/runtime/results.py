@@ -28,10 +28,10 @@ def deliver(value: Any, run: Run) -> Any:
 
 def _download(tensor: Tensor, run: Run) -> Any:
     device = tensor.buffer.device
-    start = device.clock()
+    start = run.now(device)
     array = device.download(tensor)
     if run.log is not None and device.name != HOST:
-        timing = None if start is None else Timing(start, (device.clock() or start) - start)
+        timing = None if start is None else Timing(start, (run.now(device) or start) - start)
         template = Template("copy", "copy", str(HOST), cause=Cause("deliver", None))
         run.log.append((template, (tensor.use,), (), timing, None))
     return array
