@@ -27,7 +27,6 @@ def main() -> int:
     from hettest.devicemap import parse_devices
     from hettest.options import HetOptions
     from hettest.outcome import Outcome
-    from hettest.runner import run_item
     from hettest.session import KitSession
 
     options = HetOptions(
@@ -38,7 +37,7 @@ def main() -> int:
     rates = []
     for turn in range(ROUNDS):
         wall, own = time.perf_counter(), time.process_time()
-        outcomes = Counter(run_item(item, session.environment).outcome for item in items)
+        outcomes = Counter(session.tested.here.run(item).outcome for item in items)
         seconds = time.perf_counter() - wall
         own = time.process_time() - own
         rates.append(len(items) / own)

@@ -67,7 +67,7 @@ def device(request: pytest.FixtureRequest, _het_session: KitSession, _het_device
     ``xp``; ``str(device)`` is its name.
     """
     (name,) = _chosen(request).devices
-    return _het_session.device(name)
+    return _het_session.tested.device(name)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def accelerator(
 ) -> Device:
     """Each device named by ``--devices`` that is not a CPU, in turn."""
     (name,) = _chosen(request).devices
-    return _het_session.device(name)
+    return _het_session.tested.device(name)
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +85,7 @@ def device_pair(
 ) -> tuple[Device, Device]:
     """Each ordered pair of the devices named by ``--devices``, in turn."""
     first, second = _chosen(request).devices
-    return _het_session.device(first), _het_session.device(second)
+    return _het_session.tested.device(first), _het_session.tested.device(second)
 
 
 @pytest.fixture(scope="session")

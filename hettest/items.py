@@ -122,14 +122,22 @@ def level_of(item: pytest.Item) -> int | None:
     return None if case is None else case.case.level
 
 
-def ended(item: pytest.Item, outcome: Outcome, reason: str) -> Record:
-    """Return the record of a test that ended without being run."""
-    case = case_of(item)
-    if case is None:
-        return Record(item.nodeid, outcome, reason)
-    from hettest.runner import unjudged
+def conclude(item: pytest.Item, record: Record) -> None:
+    """End the test as ``record`` says; the one place that says what pytest makes of an outcome.
 
-    return unjudged(case, outcome, reason)
+    Raises:
+        Exception: One of pytest's own, unless the item passed.
+    """
+    item.stash[ENDED] = record
+    match record.outcome:
+        case Outcome.PASSED:
+            return
+        case Outcome.FAILED | Outcome.CRASHED:
+            pytest.fail(record.text or record.reason, pytrace=False)
+        case Outcome.WAIVED:
+            pytest.xfail(record.waiver)
+        case _:
+            pytest.skip(f"{record.outcome}: {record.reason}")
 
 
 def left_out(item: pytest.Item) -> str | None:
@@ -151,7 +159,7 @@ def left_out(item: pytest.Item) -> str | None:
 def lacking(item: pytest.Item, session: KitSession) -> tuple[str, ...]:
     """Return the capability words that the test needs and the backend does not claim."""
     needed = tuple(_needed(item))
-    return missing(needed, session.backend.capabilities) if needed else ()
+    return missing(needed, session.tested.here.facts.capabilities) if needed else ()
 
 
 def _needed(item: pytest.Item) -> Iterator[str]:

@@ -8,6 +8,9 @@ from typing import Final, final
 
 from hettest.errors import UsageError
 
+PATIENCE: Final = 600.0
+"""Seconds that an item waits for a device that somebody else holds."""
+
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -43,6 +46,17 @@ def parse_seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise UsageError(f"found a time limit of {text}, expected seconds above 0, such as 60")
     return seconds
+
+
+def parse_count(option: str, text: str) -> int:
+    """Read a number of zero or more.
+
+    Raises:
+        UsageError: It is none; names the option.
+    """
+    if not text.isdecimal():
+        raise UsageError(f"{option}={text}: expected a number such as 0 or 7")
+    return int(text)
 
 
 def parse_bytes(text: str) -> int:

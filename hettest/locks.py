@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 from hettest.devicemap import kind_of
+from hettest.limits import PATIENCE
 
 if TYPE_CHECKING:
     from filelock import FileLock
-
-PATIENCE: Final = 600.0
-"""Seconds that an item waits for its devices."""
 
 _SHARED: Final = ("cpu", "sim")
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")

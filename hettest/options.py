@@ -1,37 +1,24 @@
-"""The plugin's options: how they are registered, and their values.
-
-Every destination and ini key is private (``het_…``), so that nothing of the host suite is touched.
-``--devices`` is registered last, when the conftest files are loaded: if anyone else has an option
-of that name it stays theirs, and ``--het-devices`` is ours.
-"""
+"""The values of the plugin's options, and what may be wrong with them."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.devicemap import Binding, parse_binding, parse_devices
 from hettest.errors import UsageError
+from hettest.limits import PATIENCE, Limits, parse_bytes, parse_count, parse_seconds
 
 if TYPE_CHECKING:
     import pytest
 
+CAN_ISOLATE: Final = os.name == "posix"
 POLICIES: Final = ("incomplete", "fail", "skip")
 DEFAULT_BACKEND: Final = "reference_vm"
 ENDINGS: Final = (".json", ".xml", ".md")
 """What the names of reports end in, as `hettest.report.FORMATS` makes them."""
-
-_INI: Final = {
-    "het_devices": "the devices to test on, as for --devices",
-    "het_device_map": "which device each role is, as for --het-device-map",
-    "het_backend": "the implementation under test, as for --het-backend",
-    "het_policy": "what to do about missing devices, as for --het-policy",
-    "het_level": "the highest level of conformance cases, as for --het-level",
-}
 
 
 @final
@@ -48,79 +35,21 @@ class HetOptions:
     level: int | None
     reports: tuple[Path, ...]
     update_golden: bool
+    isolate: bool | None = None
+    """Whether conformance items run in a process of their own; ``None`` leaves it to `isolated`."""
 
+    limits: Limits = field(default_factory=Limits)
+    waivers: Path | None = None
+    lock: Path | None = None
+    seed: int = 0
+    device_wait: float = PATIENCE
 
-def register(parser: pytest.Parser) -> None:
-    """Add all options but ``--devices``, and the ini keys."""
-    group = parser.getgroup("hettest", "heterogeneous devices (hettest)")
-    group.addoption(
-        "--het-devices",
-        dest="het_devices",
-        metavar="DEVICES",
-        help="devices to test on, the host first: cpu,sim:0,cuda (also spelled --devices)",
-    )
-    group.addoption(
-        "--het-device-map",
-        dest="het_device_map",
-        metavar="MAP",
-        help="which device each role of a program is: host=cpu:0,accel=sim:0",
-    )
-    group.addoption(
-        "--het-backend",
-        dest="het_backend",
-        metavar="NAME",
-        help="the implementation under test: an installed one, or module:attribute "
-        f"(default: {DEFAULT_BACKEND})",
-    )
-    group.addoption(
-        "--het-policy",
-        dest="het_policy",
-        choices=POLICIES,
-        help="what becomes of items whose device is missing: incomplete (they count as not run "
-        "and the exit code is 6; default), fail, or skip",
-    )
-    group.addoption(
-        "--het-level",
-        dest="het_level",
-        type=int,
-        choices=range(7),
-        metavar="0..6",
-        help="run conformance cases up to this level only",
-    )
-    group.addoption(
-        "--het-report",
-        dest="het_report",
-        action="append",
-        metavar="PATH",
-        help="write a report: .json, .md, or .xml for JUnit; may be given more than once",
-    )
-    group.addoption(
-        "--het-update-golden",
-        dest="het_update_golden",
-        action="store_true",
-        help="write golden texts that differ instead of failing",
-    )
-    for name, text in _INI.items():
-        parser.addini(name, text)
-
-
-def register_devices(parser: pytest.Parser, args: Sequence[str]) -> None:
-    """Add ``--devices``, if it is used or help is asked for.
-
-    To be called when everyone else has registered their options. An option of that name that is
-    somebody else's stays as it is. Where it is not used it is not registered either, so that a
-    conftest that is loaded later may still define it.
-    """
-    used = any(arg == "--devices" or arg.startswith("--devices=") for arg in args)
-    if not used and not {"-h", "--help"} & set(args):
-        return
-    with suppress(argparse.ArgumentError, ValueError):
-        parser.getgroup("hettest").addoption(
-            "--devices",
-            dest="het_devices",
-            metavar="DEVICES",
-            help="the same as --het-devices",
-        )
+    @property
+    def isolated(self) -> bool:
+        """Whether conformance items run in a process of their own: by default, all but ours do."""
+        if self.isolate is not None:
+            return self.isolate
+        return CAN_ISOLATE and self.backend.partition(":")[0] != DEFAULT_BACKEND
 
 
 def read(config: pytest.Config) -> HetOptions:
@@ -135,6 +64,11 @@ def read(config: pytest.Config) -> HetOptions:
     policy = _value(config, "het_policy") or POLICIES[0]
     if policy not in POLICIES:
         raise UsageError(f"het_policy is {policy}, expected one of {', '.join(POLICIES)}")
+
+    def given(name: str) -> str | None:
+        value: str | None = config.getoption(f"het_{name}")
+        return value
+
     return HetOptions(
         devices=() if devices is None else parse_devices(devices),
         binding=None if binding is None else parse_binding(binding),
@@ -143,7 +77,38 @@ def read(config: pytest.Config) -> HetOptions:
         level=None if level is None else _level(level),
         reports=tuple(_report(text, config) for text in config.getoption("het_report") or ()),
         update_golden=bool(config.getoption("het_update_golden")),
+        isolate=require_isolation(config.getoption("het_isolate")),
+        limits=limits(_text(config, "het_timeout"), _text(config, "het_memory"), given("batch")),
+        waivers=_file(config, "het_waivers"),
+        lock=_file(config, "het_lock"),
+        seed=parse_count("--het-seed", given("seed") or "0"),
+        device_wait=parse_seconds(_text(config, "het_device_wait") or str(PATIENCE)),
     )
+
+
+def limits(timeout: str | None, memory: str | None, batch: str | None) -> Limits:
+    """Return the limits of isolated items; ``None`` leaves one at its default.
+
+    Raises:
+        UsageError: One of them is wrong; says which and why.
+    """
+    usual = Limits()
+    return Limits(
+        seconds=usual.seconds if timeout is None else parse_seconds(timeout),
+        memory=usual.memory if memory is None else parse_bytes(memory),
+        batch=usual.batch if batch is None else max(1, parse_count("--het-batch", batch)),
+    )
+
+
+def require_isolation(isolate: bool | None) -> bool | None:
+    """Return what was asked for.
+
+    Raises:
+        UsageError: It is isolation, which this system does not offer.
+    """
+    if isolate and not CAN_ISOLATE:
+        raise UsageError("isolation needs a POSIX system, such as Linux or macOS")
+    return isolate
 
 
 def _value(config: pytest.Config, name: str) -> Any:
@@ -158,6 +123,20 @@ def _value(config: pytest.Config, name: str) -> Any:
         return config.getini(name) or None
     except TypeError as error:
         raise UsageError(f"{name} in the ini file: {error}") from error
+
+
+def _text(config: pytest.Config, name: str) -> str | None:
+    value = _value(config, name)
+    return None if value is None else str(value)
+
+
+def _file(config: pytest.Config, name: str) -> Path | None:
+    """Return the path that the command line or the ini file gives, each from where it stands."""
+    given = config.getoption(name)
+    if given is not None:
+        return Path(given)
+    found = _text(config, name)
+    return None if found is None else (config.inipath or config.rootpath / "_").parent / found
 
 
 def _listed(config: pytest.Config, name: str) -> str | None:

@@ -6,14 +6,15 @@ imports neither NumPy nor any backend.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hettest import items as ours
-from hettest import options
+from hettest import options, registration
 from hettest.errors import BackendCrash, HettestError, UsageError
 from hettest.fixtures import (
     _het_accelerator,
@@ -31,8 +32,9 @@ from hettest.fixtures import (
     het_case,
     het_golden,
 )
+from hettest.locks import DeviceBusy
 from hettest.outcome import INCOMPLETE, Outcome, Record
-from hettest.session import ENDED, KEY, KitSession
+from hettest.session import KEY, KitSession
 
 __all__ = [
     "_het_accelerator",
@@ -56,6 +58,11 @@ _MARKERS = (
     "needs(word, ...): hettest: unsupported by backends that do not claim these capability words",
     "cpu_only: hettest: run only on devices of kind cpu",
 )
+_HELD = pytest.StashKey[ExitStack]()
+"""On a test: the real devices that it holds while it runs."""
+
+_BY_PYTEST = "by pytest (-k, -m, --deselect, --lf, or a plugin)"
+
 _FINISHED = (
     pytest.ExitCode.OK,
     pytest.ExitCode.TESTS_FAILED,
@@ -66,7 +73,7 @@ _FINISHED = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    options.register(parser)
+    registration.register(parser)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -75,7 +82,7 @@ def pytest_load_initial_conftests(
 ) -> Generator[None, Any, Any]:
     """Register ``--devices`` when every conftest has had its chance to define it."""
     result = yield
-    options.register_devices(parser, args)
+    registration.register_devices(parser, args)
     return result
 
 
@@ -112,15 +119,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Last, so that what others leave out is not counted.
     """
     kit = config.stash[KEY]
-    wanted = kit.options.devices and not config.option.collectonly
-    if wanted and any(map(ours.is_ours, items)):
-        try:
-            kit.check_backend()
-        except UsageError as error:
-            if not hasattr(config, "workerinput"):
-                raise pytest.UsageError(str(error)) from error
-            kit.usage = str(error)  # a worker cannot end the run; its controller will
-            items.clear()
+    if kit.options.devices and not config.option.collectonly:
+        _check(kit, items, config)
     kept, dropped = [], []
     for item in items:
         wrong = ours.wrong_mark(item) if ours.is_ours(item) else None
@@ -130,11 +130,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if reason is None:
             kept.append(item)
             continue
-        config.stash[KEY].ledger.leave_out(reason)
+        kit.ledger.leave_out(reason)
         dropped.append(item)
     if dropped:
+        kit.dropped.update(item.nodeid for item in dropped)
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count what others leave out, so that it is said."""
+    for item in items:
+        kit = item.config.stash[KEY]
+        if ours.is_ours(item) and item.nodeid not in kit.dropped and _left_out(item) is None:
+            kit.ledger.leave_out(_BY_PYTEST)
+
+
+def _check(kit: KitSession, items: list[pytest.Item], config: pytest.Config) -> None:
+    """End the run before its first test if it makes no sense."""
+    found = [ours.case_of(item) is not None for item in items if ours.is_ours(item)]
+    try:
+        if any(found):
+            kit.check(kit.tested.apart)
+        if not all(found):
+            kit.check(kit.tested.here)
+    except UsageError as error:
+        if not hasattr(config, "workerinput"):
+            raise pytest.UsageError(str(error)) from error
+        kit.usage = str(error)  # a worker cannot end the run; its controller will
+        items.clear()
 
 
 def _left_out(item: pytest.Item) -> str | None:
@@ -149,31 +173,52 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             kit.nodes[item.nodeid] = ours.id_of(item)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Give back the devices that a test held, however it ended."""
+    try:
+        return (yield)
+    finally:
+        held = item.stash.get(_HELD, None)
+        if held is not None:
+            held.close()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """End a test before its fixtures are made, if its device is missing or a word not claimed."""
-    if not ours.is_ours(item):
+    """End a test before its fixtures are made, if its device is missing or a word not claimed.
+
+    A conformance item is looked after by the session, which runs it.
+    """
+    if not ours.is_ours(item) or ours.case_of(item) is not None:
         return
     kit = item.config.stash[KEY]
     try:
-        missing = kit.missing(ours.needed_devices(item, kit))
-        lacking = () if missing else ours.lacking(item, kit)
+        record = _ended_before(item, kit)
     except UsageError as error:
         pytest.fail(str(error), pytrace=False)
     except BackendCrash as crash:
-        _end(item, ours.ended(item, Outcome.CRASHED, str(crash)))
+        record = Record(item.nodeid, Outcome.CRASHED, str(crash))
+    except DeviceBusy as busy:
+        record = Record(item.nodeid, Outcome.NOT_RUN, str(busy))
+    if record is not None:
+        ours.conclude(item, record)
+
+
+def _ended_before(item: pytest.Item, kit: KitSession) -> Record | None:
+    """Return how a test ends that cannot be run; else hold its devices for it."""
+    devices = ours.needed_devices(item, kit)
+    missing = kit.tested.missing(devices, kit.tested.here) if devices else None
     if missing is not None:
-        _end(item, kit.missing_record(ours.ended(item, Outcome.NOT_RUN, ""), missing))
+        return kit.missing_record(Record(item.nodeid, Outcome.NOT_RUN, ""), missing)
+    lacking = ours.lacking(item, kit)
     if lacking:
         reason = f"not claimed: {', '.join(lacking)}"
-        _end(item, replace(ours.ended(item, Outcome.UNSUPPORTED, reason), lacks=lacking))
-
-
-def _end(item: pytest.Item, record: Record) -> None:
-    item.stash[ENDED] = record
-    if record.outcome in (Outcome.FAILED, Outcome.CRASHED):
-        pytest.fail(record.reason, pytrace=False)
-    pytest.skip(f"{record.outcome}: {record.reason}")
+        return replace(Record(item.nodeid, Outcome.UNSUPPORTED, reason), lacks=lacking)
+    if devices:
+        held = item.stash[_HELD] = ExitStack()
+        held.enter_context(kit.locks.hold(devices))
+    return None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -233,7 +278,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     if session.config.option.collectonly or own not in _FINISHED:
         return
-    if not kit.ledger.selected and not kit.options.reports:
+    if not kit.ledger.selected and not kit.options.reports and kit.options.lock is None:
         return
     kit.close()
     session.exitstatus = kit.exit_code(own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -12,18 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, final
 import pytest
 
 from hettest.devicemap import Binding
-from hettest.errors import BackendCrash, UsageError
+from hettest.errors import BackendCrash
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Outcome, Record
 
 if TYPE_CHECKING:
-    from hettest.backend.device import Device
-    from hettest.backend.protocol import Backend, DeviceInfo
+    from hettest.account import Account
+    from hettest.backend.protocol import Backend
     from hettest.case.expansion import Item
     from hettest.corpus import Selection
+    from hettest.locks import DeviceLocks
     from hettest.report import ReportContent
     from hettest.runner.het import Het
-    from hettest.runner.run import Environment
+    from hettest.runner.subject import Subject
+    from hettest.tested import Tested
+    from hettest.waivers import Waivers
 
 
 KEY: Final = pytest.StashKey["KitSession"]()
@@ -58,6 +62,9 @@ class KitSession:
     nodes: dict[str, str] = field(default_factory=dict)
     """The item that each pytest node id stands for."""
 
+    dropped: set[str] = field(default_factory=set)
+    """The pytest node ids that the kit itself leaves out."""
+
     dead: dict[str, str] = field(default_factory=dict)
     """Nodes whose process died, with what is known of it."""
 
@@ -76,53 +83,40 @@ class KitSession:
     left_out: dict[str, int] = field(default_factory=dict)
     """How many conformance items the devices and the level leave out, by reason."""
 
+    own_waivers: Path | None = None
+    """The file of known faults that the backend brings; known when waivers were read."""
+
     claims: tuple[str, ...] = ()
     """The capability words that the backend declares; known when it was used and closed."""
 
     started: float = field(default_factory=time.time)
-    _content: ReportContent | None = None
 
     @cached_property
+    def tested(self) -> Tested:
+        """The implementation under test, here and apart."""
+        from hettest.tested import Tested
+
+        return Tested(self.options, self.cases)
+
+    @property
     def backend(self) -> Backend:
-        """The implementation under test.
+        """The implementation under test, in this process.
 
         Raises:
             UsageError: It cannot be loaded.
         """
-        from hettest.backend.discovery import load
+        return self.tested.here.backend
 
-        return load(self.options.backend)
-
-    @cached_property
-    def _known(self) -> tuple[DeviceInfo, ...]:
-        from hettest.backend.discovery import devices_of
-
-        return devices_of(self.backend)
-
-    def info(self, device: str) -> DeviceInfo:
-        """Return what the backend says of a device."""
-        from hettest.backend.discovery import info
-
-        return info(self.backend.name, device, self._known)
-
-    def check_backend(self) -> None:
+    def check(self, subject: Subject) -> None:
         """Find out before the first item whether the run makes sense.
 
         Raises:
-            UsageError: The backend cannot be loaded, or a device's kind is mistyped.
+            UsageError: The backend cannot be loaded, a device's kind is mistyped, or the waivers
+                are malformed.
         """
-        from hettest.backend.discovery import mistyped
-
-        try:
-            known = self._known
-        except BackendCrash:
-            return  # each item will say so
-        for device in self.options.devices:
-            meant = mistyped(device, known)
-            if meant is not None:
-                raise UsageError(
-                    f"{self.backend.name} has no device {device}; did you mean {meant}?"
-                )
+        self.tested.check(subject)
+        if subject is self.tested.apart:
+            self.waivers  # noqa: B018 - reads them
 
     def offer(self, selection: Selection, *, whole: bool) -> None:
         """Note which conformance items there are to choose from.
@@ -135,44 +129,50 @@ class KitSession:
         self.offered = len(selection.items) if whole and not narrowed else None
         self.left_out = dict(selection.left_out)
 
-    def device(self, name: str) -> Device:
-        """Return a named device, as tests see it."""
-        from hettest.backend.device import Device
+    @cached_property
+    def locks(self) -> DeviceLocks:
+        """The real devices, each held by one item at a time."""
+        from hettest.locks import DeviceLocks
 
-        return Device(self.info(name), self.backend)
-
-    def missing(self, devices: tuple[str, ...]) -> str | None:
-        """Return why these devices cannot all be had, or ``None`` if they can."""
-        reasons = [f"{d}: {self.unavailable[d]}" for d in devices if d in self.unavailable]
-        return "; ".join(reasons) or None
+        return DeviceLocks(patience=self.options.device_wait)
 
     @cached_property
-    def unavailable(self) -> Mapping[str, str]:
-        """Why, for each device that was asked for and is missing."""
-        named = (*self.options.devices, *(self.options.binding or {}).values())
-        infos = (self.info(device) for device in dict.fromkeys(named))
-        return {i.name: i.reason or "not available" for i in infos if not i.available}
+    def waivers(self) -> Waivers:
+        """The known faults of the backend: those that were named, else its own.
 
-    @cached_property
-    def environment(self) -> Environment:
-        """What running conformance cases needs."""
-        from hettest.runner.run import Environment
+        Raises:
+            UsageError: The file cannot be read or is malformed.
+        """
+        from hettest.waivers import Waivers, load
 
-        return Environment(
-            self.backend,
-            self.options.backend,
-            self.options.devices,
-            self.unavailable,
-            self._chosen_by(),
-        )
+        if self.own_waivers is None and "tested" in self.__dict__:
+            self.own_waivers = self.tested.waivers
+        path = self.options.waivers or self.own_waivers
+        return Waivers() if path is None else load(path)
 
-    def _chosen_by(self) -> tuple[str, ...]:
-        """Return the options that choose the items beside the devices, for replay lines."""
-        from hettest.devicemap import show
+    @property
+    def today(self) -> date:
+        """The day on which the run began, by which waivers expire."""
+        return date.fromtimestamp(self.started)
 
-        binding, cases = self.options.binding, self.cases
-        mapped = () if binding is None else (f"--device-map={show(binding)}",)
-        return mapped if cases is None else (*mapped, f"--cases={cases}")
+    def run(self, item: Item) -> Record:
+        """Return how a conformance item ended; its devices are held for it meanwhile."""
+        return self.waivers.applied(self._ended(item), self.today)
+
+    def _ended(self, item: Item) -> Record:
+        from hettest.locks import DeviceBusy
+        from hettest.runner import unjudged
+
+        try:
+            missing = self.tested.missing(item.devices, self.tested.apart)
+            if missing is not None:
+                return self.missing_record(unjudged(item, Outcome.NOT_RUN, ""), missing)
+            with self.locks.hold(item.devices):
+                return self.tested.apart.run(item)
+        except DeviceBusy as busy:
+            return unjudged(item, Outcome.NOT_RUN, str(busy))
+        except BackendCrash as crash:
+            return replace(unjudged(item, Outcome.CRASHED, str(crash)), stage="crash")
 
     @cached_property
     def het(self) -> Het:
@@ -226,6 +226,7 @@ class KitSession:
             "offered": self.offered,
             "left_out": self.left_out,
             "claims": self.claims,
+            "waivers": None if self.own_waivers is None else str(self.own_waivers),
         }
 
     def merge(self, output: Mapping[str, Any]) -> None:
@@ -238,72 +239,70 @@ class KitSession:
         self.usage = self.usage or output["usage"]
         self.offered, self.left_out = output["offered"], output["left_out"]
         self.claims = self.claims or tuple(output["claims"])
+        if output["waivers"] is not None:
+            self.own_waivers = Path(output["waivers"])
 
     def release(self) -> None:
         """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
-        if "backend" not in self.__dict__:
+        if "tested" not in self.__dict__:
             return
-        from hettest.backend.guard import crashes
-
+        self.claims = self.tested.claims
         try:
-            with crashes(f"{self.options.backend}.close()"):
-                self.claims = tuple(sorted(self.backend.capabilities))
-                self.backend.close()
+            self.tested.close()
         except BackendCrash as crash:
             self.crash = str(crash)
 
     def exit_code(self, own: int = 0) -> int:
         """Return the run's exit code, of which a crash outside all items makes 1."""
-        return 1 if self.crash is not None else self.ledger.exit_code(own)
+        return 1 if self.crash is not None else self.account.exit_code(own)
 
     def close(self) -> None:
-        """Settle every item that has no outcome yet."""
+        """Settle every item that has no outcome yet.
+
+        Raises:
+            UsageError: The file that lists the items to be run cannot be read.
+        """
         for node, worker in self.dead.items():
             item = self.nodes.get(node)
             if item is not None and item not in self.ledger.records:
-                level = self.ledger.selected.get(item)
-                reason = "its process died (a signal, or an exit) while it ran"
-                self.ledger.add(Record(item, Outcome.CRASHED, reason, level, text=worker))
+                self.ledger.add(self._died(item, worker))
+        if self.options.lock is not None:
+            from hettest.corpus import locked_items
+
+            self._require(locked_items(self.options.lock), self.options.lock)
         self.ledger.close()
 
-    def content(self) -> ReportContent:
-        """Return what reports are made from, once made; the session must be closed."""
-        if self._content is None:
-            self._content = self._reported()
-        return self._content
+    def _require(self, items: Sequence[str], file: Path) -> None:
+        """Note each listed item that is not among those of this run as not run."""
+        for item in items:
+            if item not in self.ledger.selected:
+                reason = f"listed in {file}, and not among the items of this run"
+                case = item.partition("[")[0]
+                self.ledger.add(Record(item, Outcome.NOT_RUN, reason, case=case))
 
-    def _reported(self) -> ReportContent:
-        from hettest.corpus import corpus_root, expected_items
-        from hettest.report import ReportContent
+    def _died(self, item: str, worker: str) -> Record:
+        level = self.ledger.selected.get(item)
+        reason = "its process died (a signal, or an exit) while it ran"
+        case = None if level is None else item.partition("[")[0]
+        record = Record(item, Outcome.CRASHED, reason, level, text=worker, case=case, stage="crash")
+        return self.waivers.applied(record, self.today)
 
-        records = self.ledger.in_order()
-        found = sum(1 for record in records if record.level is not None)
-        whole = found > 0 and found == self.offered
-        expected = expected_items(corpus_root(), self.options.devices) if whole else None
-        return ReportContent(
-            backend=self.options.backend,
-            devices=self.options.devices,
-            policy=self.options.policy,
-            counts=self.ledger.counts(),
-            records=records,
-            deselected=self.left_out | self.ledger.deselected,
-            expected=None if expected is None else expected[1],
-            expected_file=None if expected is None else expected[0].name,
+    @cached_property
+    def account(self) -> Account:
+        """What the run comes to; the session must be closed."""
+        from hettest.account import Account
+
+        return Account(
+            options=self.options,
+            ledger=self.ledger,
+            cases=self.cases,
+            offered=self.offered,
+            left_out=self.left_out,
+            claims=self.claims,
+            waivers=self.waivers,
             started=self.started,
-            seconds=time.time() - self.started,
-            **self._judged(records),
         )
 
-    def _judged(self, records: Sequence[Record]) -> dict[str, Any]:
-        """Return what a report says of levels and coverage, if items of the corpus were run."""
-        if self.cases is not None or not any(record.case for record in records):
-            return {}
-        from hettest.levels.judged import covered, standings
-        from hettest.report.provenance import suite
-
-        return {
-            "claims": self.claims,
-            "standings": standings(records, self.claims, self.options.devices),
-            "coverage": covered(records),
-            "suite": suite(),
-        }
+    def content(self) -> ReportContent:
+        """Return what reports are made from; the session must be closed."""
+        return self.account.content

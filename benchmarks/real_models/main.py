@@ -30,7 +30,6 @@ from hettest.errors import UsageError
 from hettest.options import HetOptions
 from hettest.outcome import Outcome
 from hettest.report import ReportContent, text, write
-from hettest.runner import run_item
 from hettest.session import KitSession
 from reference_vm.targets.numba.target import NUMBA
 
@@ -160,7 +159,7 @@ def _corpus(
     session.offer(selection, whole=True)
     with _progress(console) as progress:
         for item in progress.track(selection.items, description=f"corpus on {backend}"):
-            session.ledger.add(run_item(item, session.environment))
+            session.ledger.add(session.run(item))
     session.close()
     session.release()
     content = _with_models(session.content(), rows)

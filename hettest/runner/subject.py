@@ -96,7 +96,8 @@ class InProcess:
         return self.facts.unavailable(self.asked.needed or self.asked.devices)
 
     @cached_property
-    def _environment(self) -> Environment:
+    def environment(self) -> Environment:
+        """What running conformance items needs; raises as `facts` does."""
         asked = self.asked
         return Environment(
             self.backend,
@@ -108,7 +109,7 @@ class InProcess:
         )
 
     def run(self, item: Item) -> Record:
-        return run_item(item, self._environment)
+        return run_item(item, self.environment)
 
     def close(self) -> None:
         if "backend" not in self.__dict__:

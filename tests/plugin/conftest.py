@@ -30,12 +30,11 @@ def _without_others(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Run:
-    """Run pytest on the fake backend, in this process."""
+    """Run pytest on the fake backend, all in this process."""
+    usual = ("-p", "no:cacheprovider", "--het-no-isolate")
 
     def run_pytest(*args: str, backend: str = "Backend") -> pytest.RunResult:
-        return pytester.runpytest_inprocess(
-            f"--het-backend={FAKE}:{backend}", "-p", "no:cacheprovider", *args
-        )
+        return pytester.runpytest_inprocess(f"--het-backend={FAKE}:{backend}", *usual, *args)
 
     return run_pytest
 

@@ -20,7 +20,7 @@ def test_what_was_left_out_is_said(run: Run) -> None:
     result = run(*SUITE[:-2], "-k", "ops/abs/", "--het-level=2")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["deselected: * above level 2"])
+    result.stdout.fnmatch_lines(["* above level 2", "* by pytest (-k, *"])
 
 
 def test_another_number_is_a_usage_error(run: Run) -> None:

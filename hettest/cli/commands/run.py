@@ -12,11 +12,19 @@ import typer
 from hettest.case.expansion import Item
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
-from hettest.errors import BackendCrash, UsageError
-from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_ending, require_writable
+from hettest.errors import UsageError
+from hettest.limits import PATIENCE
+from hettest.options import (
+    DEFAULT_BACKEND,
+    POLICIES,
+    HetOptions,
+    limits,
+    require_ending,
+    require_isolation,
+    require_writable,
+)
 from hettest.outcome import Outcome, Record
 from hettest.report import json_report, text, write
-from hettest.runner import run_item, unjudged
 from hettest.session import KitSession
 
 NAME = "run"
@@ -33,22 +41,92 @@ def run(
     level: LEVEL = None,
     policy: Annotated[
         str, typer.Option("--policy", help="for missing devices: incomplete, fail or skip")
-    ] = "incomplete",
+    ] = POLICIES[0],
     report: Annotated[
         list[Path] | None, typer.Option("--report", help="write a report: .json, .md or .xml")
     ] = None,
     cases: DIR = None,
+    isolate: Annotated[
+        bool | None,
+        typer.Option(
+            "--isolate/--no-isolate",
+            help=f"run items in a process of their own (default: unless it is {DEFAULT_BACKEND})",
+            show_default=False,
+        ),
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", help="seconds for one isolated item (60)")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="memory of an isolated process, such as 2GiB")
+    ] = None,
+    batch: Annotated[
+        str | None, typer.Option("--batch", help="items of one isolated process (200)")
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option("--waivers", help="the backend's known faults, in TOML")
+    ] = None,
+    lock: Annotated[
+        Path | None, typer.Option("--lock", help="the items to be run, as hettest list prints them")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="for random rounding")] = 0,
+    device_wait: Annotated[
+        float, typer.Option("--device-wait", min=0, help="seconds to wait for a device in use")
+    ] = PATIENCE,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
-    options = _options(devices, backend, device_map, level, policy, report or ())
+    options = HetOptions(
+        devices=parse_devices(devices),
+        binding=None if device_map is None else parse_binding(device_map),
+        backend=backend,
+        policy=_policy(policy),
+        level=level,
+        reports=tuple(map(_writable, report or ())),
+        update_golden=False,
+        isolate=require_isolation(isolate),
+        limits=limits(timeout, memory, batch),
+        waivers=waivers,
+        lock=lock,
+        seed=seed,
+        device_wait=device_wait,
+    )
     selection = selected(options.devices, patterns, device_map, level, cases)
     session = KitSession(options, cases=cases)
-    session.check_backend()
     session.offer(selection, whole=not patterns and cases is None)
-    for item in _with_progress(selection.items):
-        session.ledger.add(_ended(item, session))
+    try:
+        session.check(session.tested.apart)
+        _run(selection.items, session)
+    finally:
+        session.release()
     session.close()
-    session.release()
+    _show(session, as_json)
+    raise typer.Exit(session.exit_code())
+
+
+def _policy(policy: str) -> str:
+    if policy not in POLICIES:
+        raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
+    return policy
+
+
+def _writable(path: Path) -> Path:
+    require_ending(path, f"--report={path}")
+    require_writable(path)
+    return path
+
+
+def _run(items: Sequence[Item], session: KitSession) -> None:
+    """Run the items; after the user's interrupt those that are left count as not run."""
+    for item in items:
+        session.ledger.select(item.id, item.case.level)
+    try:
+        for item in _with_progress(items):
+            session.ledger.add(session.run(item))
+    except KeyboardInterrupt:
+        typer.echo("interrupted: the items that are left are not run", err=True)
+
+
+def _show(session: KitSession, as_json: bool) -> None:
     content = session.content()
     if as_json:
         typer.echo(json_report.render(content), nl=False)
@@ -58,41 +136,11 @@ def run(
             typer.echo(line)
     if session.crash is not None:
         typer.echo(f"crashed: {session.crash}", err=True)
-    for path in options.reports:
+    for path in session.options.reports:
         write(path, content)
-    raise typer.Exit(session.exit_code())
 
 
-def _options(
-    devices: str,
-    backend: str,
-    device_map: str | None,
-    level: int | None,
-    policy: str,
-    reports: Sequence[Path],
-) -> HetOptions:
-    if policy not in POLICIES:
-        raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
-    for path in reports:
-        require_ending(path, f"--report={path}")
-        require_writable(path)
-    binding = None if device_map is None else parse_binding(device_map)
-    return HetOptions(
-        parse_devices(devices), binding, backend, policy, level, tuple(reports), False
-    )
-
-
-def _ended(item: Item, session: KitSession) -> Record:
-    try:
-        missing = session.missing(item.devices)
-    except BackendCrash as crash:
-        return unjudged(item, Outcome.CRASHED, str(crash))
-    if missing is not None:
-        return session.missing_record(unjudged(item, Outcome.NOT_RUN, ""), missing)
-    return run_item(item, session.environment)
-
-
-def _with_progress(items: tuple[Item, ...]) -> Iterator[Item]:
+def _with_progress(items: Sequence[Item]) -> Iterator[Item]:
     """Yield the items, with a bar on the terminal if there is one."""
     if not sys.stderr.isatty():
         yield from items

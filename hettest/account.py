@@ -1,0 +1,100 @@
+"""What a finished run comes to: its report, what is wrong beside its items, and its exit code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+from hettest.corpus import case_ids, corpus_root, expected_items, locked_items
+from hettest.options import HetOptions
+from hettest.outcome import Ledger, Record
+from hettest.report.content import ReportContent
+from hettest.waivers import Waivers, problems
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A run whose every item has ended."""
+
+    options: HetOptions
+    ledger: Ledger
+    cases: Path | None
+    """The folder of cases that are not the kit's own."""
+
+    offered: int | None
+    """How many conformance items there were to choose from; ``None`` for a part of the corpus."""
+
+    left_out: Mapping[str, int]
+    claims: Sequence[str]
+    waivers: Waivers
+    started: float
+    """Seconds since the epoch."""
+
+    def exit_code(self, own: int = 0) -> int:
+        """Return the exit code that the outcomes give, of which waivers that are not true make 1.
+
+        Args:
+            own: What the run would end with if nothing is wrong.
+        """
+        return 1 if self.problems else self.ledger.exit_code(own)
+
+    @cached_property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the waivers, if any item was run that they may be for."""
+        records = [r for r in self.ledger.in_order() if r.case is not None]
+        if not records or not self.waivers.entries:
+            return ()
+        folders = (corpus_root(), *([] if self.cases is None else [self.cases]))
+        known = {case for folder in folders for case in case_ids(folder)}
+        today = date.fromtimestamp(self.started)
+        return tuple(problems(self.waivers, records, known, today))
+
+    @cached_property
+    def content(self) -> ReportContent:
+        """What reports are made from."""
+        records = self.ledger.in_order()
+        expected = self._expected(records)
+        return ReportContent(
+            backend=self.options.backend,
+            devices=self.options.devices,
+            policy=self.options.policy,
+            counts=self.ledger.counts(),
+            records=records,
+            deselected=dict(self.left_out) | self.ledger.deselected,
+            expected=None if expected is None else expected[1],
+            expected_file=None if expected is None else expected[0].name,
+            started=self.started,
+            seconds=time.time() - self.started,
+            problems=self.problems,
+            **self._judged(records),
+        )
+
+    def _expected(self, records: Sequence[Record]) -> tuple[Path, tuple[str, ...]] | None:
+        """Return the list of items that are to be run, and its file, if there is one."""
+        if self.options.lock is not None:
+            return self.options.lock, locked_items(self.options.lock)
+        found = sum(1 for record in records if record.level is not None)
+        if not found or found != self.offered:
+            return None
+        return expected_items(corpus_root(), self.options.devices)
+
+    def _judged(self, records: Sequence[Record]) -> dict[str, Any]:
+        """Return what a report says of levels and coverage, if items of the corpus were run."""
+        if self.cases is not None or not any(record.level is not None for record in records):
+            return {}
+        from hettest.levels.judged import covered, standings
+        from hettest.report.provenance import suite
+
+        return {
+            "claims": self.claims,
+            "standings": standings(records, self.claims, self.options.devices),
+            "coverage": covered(records),
+            "seed": self.options.seed,
+            "suite": suite(),
+        }
