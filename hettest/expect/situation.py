@@ -108,6 +108,15 @@ class Situation:
         return {name: frozenset(devices) for name, devices in found.items()}
 
     @cached_property
+    def executed(self) -> Mapping[str, int]:
+        """The first execution that computed each variable, by its place in the report."""
+        found: dict[str, int] = {}
+        for place, execution in enumerate(self.observation.executions or ()):
+            for name in execution.defines:
+                found.setdefault(name, place)
+        return found
+
+    @cached_property
     def sizes(self) -> Mapping[str, int]:
         """The value that each symbol of the entry's parameters has in this run."""
         from hettest.expect.sizes import symbols_of
