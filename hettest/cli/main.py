@@ -10,7 +10,18 @@ import sys
 
 import typer
 
-from hettest.cli.commands import case_check, doctor, list_items, report, run
+from hettest.cli.commands import (
+    backend_check,
+    case_check,
+    conformance_diff,
+    conformance_pack,
+    conformance_run,
+    conformance_verify,
+    doctor,
+    list_items,
+    report,
+    run,
+)
 from hettest.errors import BackendCrash, CaseError, UsageError
 
 
@@ -24,6 +35,13 @@ def application() -> typer.Typer:
     )
     for command in (doctor, list_items, run, report):
         app.command(command.NAME, help=command.HELP)(command.run)
+    backends = typer.Typer(help="Work on backends of one's own.", no_args_is_help=True)
+    backends.command(backend_check.NAME, help=backend_check.HELP)(backend_check.run)
+    app.add_typer(backends, name="backend")
+    reports = typer.Typer(help="Reports that others can verify.", no_args_is_help=True)
+    for command in (conformance_run, conformance_verify, conformance_diff, conformance_pack):
+        reports.command(command.NAME, help=command.HELP)(command.run)
+    app.add_typer(reports, name="conformance")
     cases = typer.Typer(help="Work on case files.", no_args_is_help=True)
     cases.command(case_check.NAME, help=case_check.HELP)(case_check.run)
     app.add_typer(cases, name="case")

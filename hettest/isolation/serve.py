@@ -1,7 +1,9 @@
 """What an isolated process runs: it loads the backend, and answers until the kit hangs up.
 
 A question is a pickled tuple, an answer is JSON: the process may be broken, so nothing that it
-sends is ever executed. Its own output goes to a file, not to the pipe.
+sends is ever executed. Its own output goes to a file, not to the pipe. Rooms above have questions
+of their own, ``("call", "module:function", …)``: a function that takes the backend's `InProcess`,
+and returns what JSON can say.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import mmap
 import os
 import signal
 import sys
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -60,6 +63,9 @@ def _answer(subject: InProcess, question: tuple[Any, ...]) -> dict[str, Any]:
                 return {"facts": subject.facts.to_json()}
             case ("run", item):
                 return {"record": subject.run(item).to_json()}
+            case ("call", str(place), *args):
+                module, _, function = place.partition(":")
+                return {"value": getattr(import_module(module), function)(subject, *args)}
             case _:
                 progress.step("close the backend")
                 subject.close()

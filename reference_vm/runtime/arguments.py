@@ -176,7 +176,9 @@ class _Placer:
             self._take(value)
             return self._from_device(value.tensor, home)
         if home is self.image.host:
-            return self.image.host.wrap(value)
+            tensor = self.image.host.wrap(value)
+            self.run.borrowed.append(tensor.buffer)
+            return tensor
         return self._from_host(value, type_, home)
 
     def _home(self, type_: TensorType) -> DeviceApi:

@@ -34,7 +34,7 @@ class PreparedFunction:
 class Run:
     """One run of a program."""
 
-    __slots__ = ("checked", "live", "log", "profiled", "result", "stack")
+    __slots__ = ("borrowed", "checked", "live", "log", "profiled", "result", "stack")
 
     def __init__(self, log: PathLog | None, checked: bool, profiled: bool = False) -> None:
         self.log = log
@@ -46,6 +46,9 @@ class Run:
 
         self.live: dict[int, Buffer] = {}
         """What the run allocated and has not given back, by id."""
+
+        self.borrowed: list[Buffer] = []
+        """The caller's own arrays, which the run must let go of; they are not its to give back."""
 
         self.stack: list[Frame] = []
         self.result: Any = None
@@ -78,9 +81,12 @@ class Run:
         buffer.device.free(buffer)
 
     def close(self) -> None:
-        """Give back all that is left."""
+        """Give back all that is left, and let go of the caller's arrays."""
         for buffer in tuple(self.live.values()):
             self.free(buffer)
+        for buffer in self.borrowed:
+            buffer.device.free(buffer)
+        self.borrowed.clear()
 
 
 @final

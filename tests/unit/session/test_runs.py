@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -296,3 +297,16 @@ def test_a_profiled_run_keeps_to_the_clock_that_a_device_has() -> None:
         times.append([r.duration for r in session.trace if r.device == "sim.timed:0"])
 
     assert times[0] == times[1]
+
+
+def test_a_run_lets_go_of_its_arguments_while_its_trace_stays() -> None:
+    session = loaded("(%x: f32[4]) -> f32[4] { %y = exp(%x) return %y }")
+    given = X.copy()
+    held = weakref.ref(given)
+    session.run("main", given)
+
+    del given
+    gc.collect()
+
+    assert held() is None
+    assert [record.op for record in of_kind(session, "kernel")] == ["exp"]

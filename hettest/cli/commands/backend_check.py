@@ -1,0 +1,56 @@
+"""``hettest backend check``: does an adapter keep the protocol? Before any numerics."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from hettest.backend.naming import parse_name
+from hettest.devicemap import canonical
+from hettest.limits import Limits, parse_seconds
+from hettest.probing.checking import findings
+from hettest.probing.finding import Finding, State
+
+NAME = "check"
+HELP = (
+    "Check a backend's adapter before any numerics. "
+    "Exit code: 0, 1 if a check failed, 2 for wrong usage."
+)
+
+
+def run(
+    backend: Annotated[str, typer.Argument(metavar="BACKEND", help="a name, or module:attribute")],
+    devices: Annotated[
+        str, typer.Option("--devices", help="the devices to check [default: one of each kind]")
+    ] = "",
+    timeout: Annotated[
+        str, typer.Option("--timeout", help="seconds that one check may take")
+    ] = "60",
+    as_json: Annotated[bool, typer.Option("--json", help="print as JSON")] = False,
+) -> None:
+    parse_name(backend)
+    named = tuple(canonical(part) for part in devices.split(",") if part.strip())
+    seconds = parse_seconds(timeout)
+    made = findings(backend, named, Limits(seconds=seconds, start=max(seconds, 5.0)))
+    found = list(made) if as_json else _printed(made)
+    counts = Counter(finding.state for finding in found)
+    if as_json:
+        told = {"backend": backend, "checks": [finding.to_json() for finding in found]}
+        typer.echo(json.dumps(told, indent=1))
+    else:
+        listed = ", ".join(f"{counts[state]} {state}" for state in State)
+        typer.echo(f"{backend}: {len(found)} checks: {listed}")
+    raise typer.Exit(1 if counts[State.FAILED] else 0)
+
+
+def _printed(made: Iterable[Finding]) -> list[Finding]:
+    """Print each finding as it comes, and return all."""
+    found = []
+    for finding in made:
+        typer.echo(str(finding))
+        found.append(finding)
+    return found

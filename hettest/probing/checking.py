@@ -1,0 +1,89 @@
+"""Checks an adapter before any numerics, in a process whose death or silence is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from hettest.isolation.process import Process, ProcessEnded
+from hettest.limits import Limits
+from hettest.probing.check_catalog import CHECKS, Check
+from hettest.probing.finding import Finding, State
+from hettest.probing.serving import HERE
+from hettest.runner.subject import Asked
+
+OUTPUT = "output"
+"""The last check: standard output belongs to reports."""
+
+
+def findings(backend: str, devices: Sequence[str], limits: Limits) -> Iterator[Finding]:
+    """Yield what each check of a backend found, as it is found.
+
+    Args:
+        backend: Its name, as the user gave it.
+        devices: The devices to check, in canonical form; empty for one of each kind there is.
+        limits: How long one check may take, and how much memory.
+    """
+    checking = _Checking(Asked(backend, tuple(devices)), limits)
+    try:
+        for number, check in enumerate(CHECKS):
+            yield checking.made(number, check)
+        yield checking.output()
+    finally:
+        checking.drop()
+
+
+@final
+@dataclass
+class _Checking:
+    asked: Asked
+    limits: Limits
+    states: dict[str, State] = field(default_factory=dict)
+    printed: list[str] = field(default_factory=list)
+    """The checks during which something was printed, with its first line."""
+
+    process: Process | None = None
+
+    def made(self, number: int, check: Check) -> Finding:
+        """Make one check, unless one that it rests on does not hold."""
+        lost = next((need for need in check.needs if self.states[need] is not State.OK), None)
+        if lost is not None:
+            found = Finding(check.name, State.NOT_APPLICABLE, f"rests on {lost}")
+        else:
+            found = self._asked(number, check)
+        self.states[check.name] = found.state
+        return found
+
+    def _asked(self, number: int, check: Check) -> Finding:
+        if self.process is None:
+            self.process = Process.start(self.asked, self.limits)
+        seconds = self.limits.start if check.name == "loads" else self.limits.seconds
+        question = ("call", HERE, number, list(self.asked.devices))
+        try:
+            answer = self.process.ask(question, seconds)
+        except ProcessEnded as end:
+            self.drop()
+            return Finding(check.name, State.FAILED, str(end))
+        if "value" not in answer:
+            return Finding(check.name, State.FAILED, answer.get("crash", "answered nonsense"))
+        if answer["value"]["printed"]:
+            first = answer["value"]["printed"].splitlines()[0][:60]
+            self.printed.append(f"during {check.name}: {first!r}")
+        return Finding.from_json(answer["value"]["finding"])
+
+    def output(self) -> Finding:
+        """Return whether anything was printed."""
+        if self.states["loads"] is not State.OK:
+            return Finding(OUTPUT, State.NOT_APPLICABLE, "rests on loads")
+        if not self.printed:
+            return Finding(OUTPUT, State.OK, "nothing is printed on standard output")
+        told = "standard output belongs to reports; log, or write to standard error"
+        return Finding(OUTPUT, State.FAILED, "\n".join([told, *self.printed]))
+
+    def drop(self) -> None:
+        """End the process, if there is one."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.release()
+            self.process = None
