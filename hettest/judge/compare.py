@@ -88,7 +88,8 @@ def same_bits(left: Array, right: Array, signed_zeros: bool = False) -> bool:
         return False
     if left.dtype.kind in "biu":
         return bool(np.array_equal(left, right))
-    a, b = left.astype(np.longdouble), right.astype(np.longdouble)
+    with np.errstate(invalid="ignore"):  # a NaN whose bits would signal
+        a, b = left.astype(np.longdouble), right.astype(np.longdouble)
     equal = (np.isnan(a) & np.isnan(b)) | (a == b)
     if signed_zeros:
         equal &= (a != 0) | (np.signbit(a) == np.signbit(b))

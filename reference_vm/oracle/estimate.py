@@ -79,7 +79,8 @@ class Estimate:
     @classmethod
     def exact(cls, array: NDArray[Any], dtype: DType) -> Estimate:
         """Return an observed or given array as it is."""
-        return cls(np.asarray(array).astype(wide(dtype)), None, dtype)
+        with np.errstate(invalid="ignore"):  # a NaN whose bits would signal
+            return cls(np.asarray(array).astype(wide(dtype)), None, dtype)
 
     @property
     def errors(self) -> Wide:
