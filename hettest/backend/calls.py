@@ -36,7 +36,7 @@ def compiled(
         ProtocolBreach: What it returned cannot be run.
     """
     where = ", ".join(f"{role}={device}" for role, device in device_map.items())
-    progress.step(f"compile {program.id} for {where or options.default}")
+    progress.step(f"compile for {where or options.default}")
     with crashes(f"{backend.name}.compile()"):
         found = backend.compile(program, device_map, options)
     progress.step("judge what was compiled")

@@ -1,0 +1,107 @@
+"""The small backend, that does to its process what the case's name says: for testing isolation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hettest.backend import progress
+from hettest.backend.protocol import DeviceInfo, Options, Program
+from tests.unit.hettest import fake_backend
+
+
+def _crash() -> None:
+    progress.note("kernel add -> main/%s on cpu:0")
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _leave() -> None:
+    print("good", "bye", flush=False)
+    os._exit(0)
+
+
+def _hang() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+def _fill() -> None:
+    kept = np.ones(100 << 20)
+    time.sleep(3600)
+    assert kept.all()
+
+
+def _chat() -> None:
+    print('{"record": {"outcome": "passed"}}')
+    os.write(2, b"\xff\x00 not a text\n")
+
+
+def _scribble() -> None:
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, b"\x00\x00\x00\x04oops")
+        except OSError:
+            continue
+
+
+def _fork() -> None:
+    os.fork()
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+MOODS = {
+    "crashes": _crash,
+    "leaves": _leave,
+    "hangs": _hang,
+    "fills": _fill,
+    "chats": _chat,
+    "scribbles": _scribble,
+    "forks": _fork,
+    "interrupts": _interrupt,
+}
+
+
+class Backend(fake_backend.Backend):
+    def compile(self, program: Program, device_map: Mapping[str, str], options: Options) -> Any:
+        MOODS.get(program.id.rpartition("/")[2], lambda: None)()
+        return super().compile(program, device_map, options)
+
+
+class DiesInDevices(fake_backend.Backend):
+    def devices(self) -> Sequence[DeviceInfo]:
+        print("looking for devices")
+        os._exit(7)
+
+
+class HangsInDevices(fake_backend.Backend):
+    def devices(self) -> Sequence[DeviceInfo]:
+        time.sleep(3600)
+        return ()
+
+
+class DiesInClose(fake_backend.Backend):
+    def close(self) -> None:
+        os.kill(os.getpid(), signal.SIGABRT)
+
+
+class DiesWhenMade(fake_backend.Backend):
+    def __init__(self) -> None:
+        sys.stderr.write("no licence\n")
+        os._exit(3)
+
+
+class OneByOne(fake_backend.Backend):
+    """Says in which process each program was compiled."""
+
+    def compile(self, program: Program, device_map: Mapping[str, str], options: Options) -> Any:
+        print("in process", os.getpid())
+        return super().compile(program, device_map, options)
