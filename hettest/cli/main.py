@@ -21,6 +21,8 @@ from hettest.cli.commands import (
     list_items,
     report,
     run,
+    waive_add,
+    waive_audit,
 )
 from hettest.errors import BackendCrash, CaseError, UsageError
 
@@ -45,6 +47,10 @@ def application() -> typer.Typer:
     cases = typer.Typer(help="Work on case files.", no_args_is_help=True)
     cases.command(case_check.NAME, help=case_check.HELP)(case_check.run)
     app.add_typer(cases, name="case")
+    waivers = typer.Typer(help="Work on the known faults of a backend.", no_args_is_help=True)
+    for command in (waive_add, waive_audit):
+        waivers.command(command.NAME, help=command.HELP)(command.run)
+    app.add_typer(waivers, name="waive")
     return app
 
 

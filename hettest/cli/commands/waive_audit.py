@@ -1,0 +1,65 @@
+"""``hettest waive audit``: is every waiver still true?"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hettest.case.expansion import Item
+from hettest.cli.commands.report import read
+from hettest.cli.selection import DEVICES, DIR
+from hettest.corpus import case_ids, cases, corpus_root, select
+from hettest.devicemap import parse_devices
+from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
+from hettest.outcome import Outcome, Record
+from hettest.runner import unjudged
+from hettest.session import KitSession
+from hettest.waivers import Waivers, load, problems
+
+NAME = "audit"
+HELP = "Say which waivers have expired, match nothing or are not needed. Exit code 1 if any."
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="a waiver file")] = Path(
+        "waivers.toml"
+    ),
+    report: Annotated[
+        Path | None, typer.Option("--report", help="a JSON report of a whole run, to read")
+    ] = None,
+    backend: Annotated[
+        str, typer.Option("--backend", help="without a report: whose waived items to run")
+    ] = DEFAULT_BACKEND,
+    devices: DEVICES = "cpu,sim",
+    folder: DIR = None,
+) -> None:
+    waivers = load(file)
+    root = corpus_root() if folder is None else folder
+    if report is None:
+        options = HetOptions(parse_devices(devices), None, backend, POLICIES[0], None, (), False)
+        records = _run(waivers, KitSession(options, cases=folder), root)
+    else:
+        records = tuple(read(report).records)
+    found = tuple(problems(waivers, records, case_ids(root), date.today()))
+    for problem in found:
+        typer.echo(problem)
+    typer.echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}")
+    raise typer.Exit(1 if found else 0)
+
+
+def _run(waivers: Waivers, session: KitSession, root: Path) -> tuple[Record, ...]:
+    """Return how the items ended that have a waiver."""
+    try:
+        session.check(session.tested.apart)
+        found = select(cases(root), session.options.devices).items
+        return tuple(session.run(item) for item in found if _is_waived(item, waivers))
+    finally:
+        session.release()
+
+
+def _is_waived(item: Item, waivers: Waivers) -> bool:
+    record = unjudged(item, Outcome.NOT_RUN, "")
+    return any(waiver.covers(record) for waiver in waivers.entries)
