@@ -23,14 +23,33 @@ def _places(grid: Wide, size: int, align: bool) -> Wide:
     return np.asarray(((grid + 1) * size - 1) / 2)
 
 
+def _ends(size: int, align: bool) -> tuple[float, float]:
+    """Return the places of -1 and 1 on an axis."""
+    return (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+
+
 def _reflected(places: Wide, size: int, align: bool) -> Wide:
-    low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+    low, high = _ends(size, align)
     span = high - low
     if span == 0:
         return np.zeros(places.shape)
     offset = np.abs(places - low)
     rest, flips = np.mod(offset, span), np.floor(offset / span)
     return np.where(flips % 2 == 0, low + rest, high - rest)
+
+
+def _brought_in(places: Wide, size: int, align: bool, padding: str) -> Wide:
+    """Return the places, those beyond the grid's own ends moved as the padding mode says.
+
+    Between its outermost element and its end a place stays: only its neighbours are padded.
+    """
+    low, high = _ends(size, align)
+    outside = (places < low) | (places > high)
+    if padding == "border":
+        return np.where(outside, np.clip(places, 0, size - 1), places)
+    if padding == "reflection":
+        return np.where(outside, _reflected(places, size, align), places)
+    return places
 
 
 def _cubic(distance: Wide) -> Wide:
@@ -43,7 +62,7 @@ def _cubic(distance: Wide) -> Wide:
 def _taps(places: Wide, mode: str) -> list[tuple[Wide, Wide]]:
     """Return the neighbours that count, each with its weight."""
     if mode == "nearest":
-        return [(np.rint(places), np.ones(places.shape))]
+        return [(places, np.ones(places.shape))]
     base = np.floor(places)
     if mode == "linear":
         return [(base, base + 1 - places), (base + 1, places - base)]
@@ -61,11 +80,9 @@ def _grid_sample(call: Operands) -> Estimate:
     taps = []
     for axis, size in enumerate(sizes):
         places = _places(grid.value[..., len(sizes) - 1 - axis], size, align)
-        if padding == "border":
-            places = np.clip(places, 0, size - 1)
-        elif padding == "reflection":
-            places = np.clip(_reflected(places, size, align), 0, size - 1)
-        taps.append(_taps(places, mode))
+        if mode == "nearest":
+            places = np.rint(places)
+        taps.append(_taps(_brought_in(places, size, align, padding), mode))
     batch, channels, points = x.value.shape[0], x.value.shape[1], grid.value.shape[1:-1]
     shape = (batch, channels, *points)
     value, size_sum = np.zeros(shape, x.value.dtype), np.zeros(shape)
