@@ -65,7 +65,10 @@ class Child:
     """The process, started when it is first needed and again after it died."""
 
     engine: str
-    """What is made in the process, ``module:Class``; it takes nothing."""
+    """What is made in the process, ``module:Class``."""
+
+    given: tuple[Any, ...] = ()
+    """What it is made with."""
 
     patience: float = PATIENCE
     process: BaseProcess | None = field(default=None, init=False)
@@ -109,7 +112,9 @@ class Child:
             return self._pipe
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, self.engine), daemon=True)
+        self.process = context.Process(
+            target=serve, args=(theirs, self.engine, self.given), daemon=True
+        )
         self.process.start()
         theirs.close()
         self._pipe = ours
@@ -131,10 +136,10 @@ class Child:
         return f"the engine's process ended with exit code {code}"
 
 
-def serve(pipe: Connection, engine: str) -> None:
+def serve(pipe: Connection, engine: str, given: tuple[Any, ...]) -> None:
     """Answer questions until the other end closes; what the process runs."""
     module, _, name = engine.partition(":")
-    made = getattr(import_module(module), name)()
+    made = getattr(import_module(module), name)(*given)
     while True:
         try:
             method, *args = pipe.recv()

@@ -2,92 +2,97 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from hashlib import sha256
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from hettest.adapters.child import Child, engine_errors
+from hettest.adapters.child import engine_errors
 
 if TYPE_CHECKING:
-    from multiprocessing.process import BaseProcess
-
     from hettest.backend.protocol import Array
 
-MOST_LOADED = 64
-"""Models that the process keeps; beyond, the oldest is dropped and loaded again when needed."""
+CPU = "CPUExecutionProvider"
 
 
 @final
-@dataclass
-class Engine:
-    """The process, as the adapter sees it."""
+@dataclass(frozen=True)
+class Settings:
+    """How sessions are made."""
 
-    child: Child = field(default_factory=lambda: Child(f"{__name__}:Sessions"))
-    _loaded: dict[str, BaseProcess | None] = field(default_factory=dict)
-    """The process that holds each model, by the model's name."""
+    provider: str
+    threads: int
+    tells_placement: bool
+    """Whether this version says which provider each node is assigned to."""
 
-    def load(self, model: bytes) -> str:
-        """Load a model, and return the name that it goes by in the process.
+    devices: Mapping[str, str]
+    """The device of each provider."""
 
-        Raises:
-            Rejected: The engine refuses it.
-            EngineDied: The process died of it.
-        """
-        key = sha256(model).hexdigest()
-        if key in self._loaded and self._loaded[key] is self.child.process is not None:
-            return key
-        if len(self._loaded) >= MOST_LOADED:
-            oldest = next(iter(self._loaded))
-            del self._loaded[oldest]
-            self.child.ask("drop", oldest)
-        self.child.ask("load", key, model)
-        self._loaded[key] = self.child.process
-        return key
 
-    def run(self, model: bytes, inputs: list[Array]) -> list[Array]:
-        """Return the outputs of a model.
-
-        Raises:
-            Rejected: The engine refuses the model, or ended the run with an error.
-            EngineDied: The process died of it.
-        """
-        outputs: list[Array] = self.child.ask("run", self.load(model), inputs)
-        return outputs
-
-    def close(self) -> None:
-        """End the process."""
-        self.child.close()
-        self._loaded.clear()
+@final
+@dataclass(frozen=True)
+class _Loaded:
+    session: Any
+    ran: Mapping[str, str] | None
+    """The device that each node of the graph is assigned to, those of branches left out."""
 
 
 @final
 class Sessions:
     """Loaded models by name; lives in the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         import onnxruntime
 
         onnxruntime.set_default_logger_severity(4)
         self.engine: Any = onnxruntime
-        self.sessions: dict[str, Any] = {}
+        self.settings = settings
+        self.loaded: dict[str, _Loaded] = {}
+
+    def providers(self) -> list[str]:
+        """Return the providers that this installation has."""
+        found: list[str] = self.engine.get_available_providers()
+        return found
 
     def load(self, key: str, model: bytes) -> None:
         """Keep ``model`` as ``key``, ready to run."""
         options = self.engine.SessionOptions()
-        options.intra_op_num_threads = 1
+        options.intra_op_num_threads = self.settings.threads
+        chosen = list(dict.fromkeys((self.settings.provider, CPU)))
+        names: set[str] = set()
+        if self.settings.tells_placement:
+            options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+            model, names = _named(model)
         with engine_errors("compile"):
-            self.sessions[key] = self.engine.InferenceSession(
-                model, sess_options=options, providers=["CPUExecutionProvider"]
-            )
+            session = self.engine.InferenceSession(model, sess_options=options, providers=chosen)
+        ran = self._assigned(session, names) if self.settings.tells_placement else None
+        self.loaded[key] = _Loaded(session, ran)
+
+    def _assigned(self, session: Any, names: set[str]) -> dict[str, str]:
+        return {
+            node.name: self.settings.devices[part.ep_name]
+            for part in session.get_provider_graph_assignment_info()
+            for node in part.get_nodes()
+            if node.name in names
+        }
 
     def drop(self, key: str) -> None:
         """Forget a model."""
-        self.sessions.pop(key, None)
+        self.loaded.pop(key, None)
 
-    def run(self, key: str, inputs: list[Array]) -> list[Array]:
-        """Return the outputs of a model for inputs in its order."""
-        session = self.sessions[key]
-        names = [node.name for node in session.get_inputs()]
+    def run(self, key: str, inputs: list[Array]) -> tuple[list[Array], Mapping[str, str] | None]:
+        """Return the outputs of a model for inputs in its order, and where its nodes ran."""
+        loaded = self.loaded[key]
+        names = [node.name for node in loaded.session.get_inputs()]
         with engine_errors("run"):
-            outputs: list[Array] = session.run(None, dict(zip(names, inputs, strict=True)))
-        return outputs
+            outputs: list[Array] = loaded.session.run(None, dict(zip(names, inputs, strict=True)))
+        return outputs, loaded.ran
+
+
+def _named(model: bytes) -> tuple[bytes, set[str]]:
+    """Return the model with each node of its graph named for its first output, and the names."""
+    import onnx
+
+    parsed = onnx.load_from_string(model)
+    for node in parsed.graph.node:
+        node.name = node.output[0]
+    return parsed.SerializeToString(), {node.name for node in parsed.graph.node}

@@ -126,7 +126,9 @@ def _triangular(name: str) -> Function:
 
 
 def _take(torch: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return x[(slice(None),) * (axis % x.ndim) + (indices.to(torch.int64),)]
+    at = axis % x.ndim
+    found = x[(slice(None),) * at + (indices.to(torch.int64).reshape(-1),)]
+    return found.reshape((*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
 
 
 def _in_range(torch: Any, indices: Any, size: int) -> Any:

@@ -15,7 +15,7 @@ from hettest.adapters.torch_operators import host_value, spelled
 from hettest.adapters.torch_operators_nn import OPERATORS
 from hettest.adapters.torch_whole import Whole
 from hettest.backend.protocol import Observation
-from hettest.language import numpy_dtype
+from hettest.language import Trait, numpy_dtype, operators
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Array, Value
@@ -171,15 +171,16 @@ class TorchArrays:
             Refused: PyTorch raised an error, or foretold another shape or dtype than it made.
         """
         places = [o.place if isinstance(o, Placed) else o for o in operands]
-        made = self._made(op, places, attrs, device)
+        on_meta = any(getattr(place, "is_meta", False) for place in places)
+        if on_meta and operators()[op].has(Trait.DATA_DEPENDENT):
+            made = [tensor.to("meta") for tensor in self._made(op, _data(operands), attrs, HOST)]
+        else:
+            made = self._made(op, places, attrs, device)
         if not any(place.is_meta for place in made):
             found = [Placed(place, place) for place in made]
         else:
-            data = [o.data if isinstance(o, Placed) else o for o in operands]
-            found = [
-                self._with_data(op, place, tensor)
-                for place, tensor in zip(made, self._made(op, data, attrs, HOST), strict=True)
-            ]
+            data = self._made(op, _data(operands), attrs, HOST)
+            found = [_with_data(op, *pair) for pair in zip(made, data, strict=True)]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _made(self, op: str, operands: Sequence[Any], attrs: Mapping[str, Any], device: str) -> Any:
@@ -187,12 +188,6 @@ class TorchArrays:
         with engine_errors("run"), self.torch.device(_torch_name(device)):
             made = OPERATORS[op](self.torch, *given, **spelled(attrs))
         return made if isinstance(made, tuple) else (made,)
-
-    def _with_data(self, op: str, place: Any, data: Any) -> Placed:
-        if place.is_meta and (place.shape != data.shape or place.dtype != data.dtype):
-            found = f"{place.dtype}{list(place.shape)}, the data {data.dtype}{list(data.shape)}"
-            raise Refused("run", ValueError(f"{op}: on meta the result is {found}"))
-        return Placed(place, data)
 
     def data(self, array: Placed) -> Array:
         with engine_errors("run"):
@@ -217,6 +212,17 @@ class TorchArrays:
         if isinstance(made, tuple | list):
             return tuple(self.values(item) for item in made)
         return self._numpy(made)
+
+
+def _data(operands: Sequence[Any]) -> list[Any]:
+    return [o.data if isinstance(o, Placed) else o for o in operands]
+
+
+def _with_data(op: str, place: Any, data: Any) -> Placed:
+    if place.is_meta and (place.shape != data.shape or place.dtype != data.dtype):
+        found = f"{place.dtype}{list(place.shape)}, the data {data.dtype}{list(data.shape)}"
+        raise Refused("run", ValueError(f"{op}: on meta the result is {found}"))
+    return Placed(place, data)
 
 
 def _torch_name(device: str) -> str:
