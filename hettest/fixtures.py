@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from hettest.session import KEY, Chosen, KitSession
 
 if TYPE_CHECKING:
     from hettest.backend.device import Device
+    from hettest.bench.measurement import Paired
     from hettest.bench.paired import PairedBenchmark
     from hettest.case.expansion import Item
     from hettest.runner.het import Het
@@ -129,11 +131,24 @@ def het_golden(request: pytest.FixtureRequest, _het_session: KitSession) -> Gold
 def het_benchmark(request: pytest.FixtureRequest, _het_session: KitSession) -> PairedBenchmark:
     """Times a program CPU-only and placed, in turn, after checking that it is right.
 
-    ``het_benchmark(PROGRAM, args, on=device_pair)``; needs pytest-benchmark.
+    ``het_benchmark(PROGRAM, args, on=device_pair)`` says whether the placed program is faster,
+    slower, the same, or that it is ambiguous; needs pytest-benchmark and scipy.
     """
-    if not request.config.pluginmanager.hasplugin("benchmark"):
-        message = "het_benchmark needs pytest-benchmark: pip install 'hettest[bench]'"
+    found = {"pytest-benchmark": request.config.pluginmanager.hasplugin("benchmark")}
+    found["scipy"] = find_spec("scipy") is not None
+    if not all(found.values()):
+        lacking = ", ".join(name for name, there in found.items() if not there)
+        message = f"het_benchmark needs {lacking}: pip install 'hettest[bench]'"
         pytest.fail(message, pytrace=False)
+    from hettest.bench.hooks import MEASURED, clock, why_off
     from hettest.bench.paired import PairedBenchmark
 
-    return PairedBenchmark(_het_session.het, lambda: request.getfixturevalue("benchmark"))
+    measured: list[Paired] = []
+    request.node.stash[MEASURED] = measured
+    return PairedBenchmark(
+        _het_session.het,
+        lambda: request.getfixturevalue("benchmark"),
+        clock(request.node),
+        why_off(request.config),
+        measured,
+    )

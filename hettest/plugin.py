@@ -15,6 +15,7 @@ import pytest
 
 from hettest import items as ours
 from hettest import options, registration
+from hettest.bench.hooks import AsBenchmarks, timing_lines, with_timing
 from hettest.errors import BackendCrash, HettestError, UsageError
 from hettest.fixtures import (
     _het_accelerator,
@@ -93,6 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[KEY] = KitSession(options.read(config))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    config.pluginmanager.register(AsBenchmarks(), "hettest-benchmarks")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -231,7 +233,7 @@ def pytest_runtest_makereport(
         ours.shorten(report, None if call.excinfo is None else call.excinfo.value)
         record = ours.record_of(item, report, None if call.excinfo is None else call.excinfo.value)
         if record is not None:
-            report.hettest = record.to_json()  # type: ignore[attr-defined]
+            report.hettest = with_timing(item, record).to_json()  # type: ignore[attr-defined]
         if report.failed and ours.case_of(item) is None:
             report.sections.append(("run it again", ours.replay(item, item.config.stash[KEY])))
     return report
@@ -292,10 +294,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say how the items ended, if devices were named; a missing device is always said."""
+    """Say how the items ended, if devices were named; a missing device is always said.
+
+    So is what was timed, and what was to be timed and was not.
+    """
     kit = config.stash[KEY]
     if kit.usage is not None:
         terminalreporter.write_line(f"ERROR: {kit.usage}")
+    timed = list(timing_lines(kit.ledger.in_order()))
+    if timed:
+        terminalreporter.section("hettest benchmarks")
+    for line in timed:
+        terminalreporter.write_line(line)
     if not kit.options.devices or not (kit.ledger.records or kit.ledger.deselected):
         return
     from hettest.report.text import lines

@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 Timer: TypeAlias = Callable[[], float]
 """Seconds, from any start."""
 
+
+@final
+@dataclass(frozen=True)
+class Clock:
+    """How pytest-benchmark times, so that the CPU-only side is timed alike."""
+
+    timer: Timer = time.perf_counter
+    disable_gc: bool = False
+
+
 FEW: Final = 8
 """Rounds after which it is looked for the first time whether the warm-up is over."""
 
@@ -45,8 +55,8 @@ MANY: Final = 64
 class Sides:
     """What is compared; each call returns when its results are there for the host to read."""
 
-    cpu_only: Callable[[], object]
-    placed: Callable[[], object]
+    cpu_only: Callable[[], None]
+    placed: Callable[[], None]
 
 
 @final
@@ -55,8 +65,7 @@ class Alternation:
     """Times the CPU-only side around somebody else's timing of the placed one."""
 
     sides: Sides
-    timer: Timer = time.perf_counter
-    disable_gc: bool = False
+    clock: Clock = field(default_factory=Clock)
     seed: int = 0
     cpu_only: list[float] = field(default_factory=list)
     """Seconds of each round that is finished."""
@@ -94,10 +103,11 @@ class Alternation:
 
     def seconds(self, run: Callable[[], object]) -> float:
         """Return how long one run takes, as pytest-benchmark would time it."""
-        with _undisturbed(self.disable_gc):
-            start = self.timer()
+        timer = self.clock.timer
+        with _undisturbed(self.clock.disable_gc):
+            start = timer()
             run()
-            return self.timer() - start
+            return timer() - start
 
 
 @contextmanager
