@@ -1,0 +1,128 @@
+"""The first page answers in order: level, devices, counts, waivers, changes, what is not known."""
+
+from __future__ import annotations
+
+from hettest.levels.standing import Reach
+from hettest.outcome import Clause, Measure, Outcome, Record, Status
+from hettest.report.markdown import render
+from hettest.report.summary import sections
+from hettest.report.text import lines
+from tests.unit.hettest.report.made import content, core, rung
+
+PAIR = ("cpu:0", "sim:0")
+
+
+def item(name: str, outcome: Outcome = Outcome.PASSED, *clauses: Clause, **more: str) -> Record:
+    reason = more.get("reason", "")
+    waiver = more.get("waiver", "")
+    return Record(name, outcome, reason, 2, clauses, case="a/b", devices=PAIR, waiver=waiver)
+
+
+def values(detail: str = "", *measures: Measure, status: Status = Status.PROVEN) -> Clause:
+    return Clause("values", status, detail, measures=measures)
+
+
+EVERYTHING = (
+    item("a/b[1]", Outcome.PASSED, values("as expected, within 4 ulp, since sums reorder")),
+    item("a/b[2]", Outcome.PASSED, values("", Measure("bound", "vacuous"))),
+    item("a/b[3]", Outcome.PASSED, values("", Measure("local", "holds", 0.5, undecided=2))),
+    item(
+        "a/b[4]",
+        Outcome.UNSUPPORTED,
+        Clause("copies", Status.UNPROVEN, "", word="observe:copies"),
+        reason="not claimed: observe:copies",
+    ),
+    item("a/b[5]", Outcome.WAIVED, waiver="pending: NaN is lost (me, until 2027-03-01)"),
+    item("a/b[6]", Outcome.PASSED, values("sign of NaN", status=Status.ADVISORY)),
+    item("a/b[7]", Outcome.FAILED, reason="values: wrong"),
+)
+
+
+def test_the_sections_stand_in_order_and_say_what_there_is() -> None:
+    former = content([item("a/b[7]")])
+    standing = core(
+        rung(0, Reach.REACHED), rung(1, Reach.BLOCKED, "a/b[7] failed"), copies="metered"
+    )
+    made = content(
+        EVERYTHING,
+        standings=(standing,),
+        deselected={"above level 2": 3},
+        problems=("waivers.toml:3: expired",),
+        partial="a sample was run",
+    )
+
+    found = {section.title: section.lines for section in sections(made, former)}
+
+    assert list(found) == [
+        "no evidence of conformance",
+        "levels",
+        "ran on",
+        "items",
+        "problems",
+        "waivers",
+        "since the former report",
+        "unproven",
+        "undecided",
+        "bounds vacuous",
+        "bounds loosened",
+        "advisory, not counted",
+        "deselected",
+    ] + (["covered"] if "covered" in found else [])
+    assert found["levels"] == (
+        "core@1: L0 reached on cpu:0, sim:0; copies metered",
+        "core@1: L1 is not reached: a/b[7] failed",
+    )
+    assert found["ran on"] == ("cpu:0 (7 items), sim:0 (7 items)",)
+    assert found["items"][0].startswith("7 items: 4 passed, 1 failed")
+    assert found["waivers"] == ("a/b[5]: pending: NaN is lost (me, until 2027-03-01)",)
+    assert "a/b[7]: passed -> failed (worse)" in found["since the former report"]
+    assert found["unproven"] == ("copies: a/b[4]: not claimed: observe:copies",)
+    assert found["undecided"] == ("local: a/b[3], 2 elements",)
+    assert found["bounds vacuous"] == ("bound: a/b[2]",)
+    assert found["bounds loosened"] == ("within 4 ulp, since sums reorder: a/b[1]",)
+    assert found["advisory, not counted"] == ("a/b[6]: sign of NaN",)
+
+
+def test_a_device_on_which_nothing_ran_is_said_with_the_reason() -> None:
+    missing = item("a/b[1]", Outcome.NOT_RUN, reason="missing device sim:0: no driver")
+
+    (found,) = (s.lines for s in sections(content([missing])) if s.title == "ran on")
+
+    assert found == (
+        "no device",
+        "nothing ran on cpu:0: missing device sim:0: no driver",
+        "nothing ran on sim:0: missing device sim:0: no driver",
+    )
+
+
+def test_tests_of_ones_own_get_no_more_than_counts() -> None:
+    made = content([Record("test_it.py::test_a", Outcome.PASSED)])
+
+    assert len(list(lines(made))) == 2
+
+
+def test_a_run_of_a_few_items_has_one_line_on_its_level() -> None:
+    reason = "only 1 of 4 items of L0 were selected"
+    made = content([item("a/b[1]")], standings=(core(rung(0, Reach.NOT_JUDGED, reason)),))
+
+    assert next(iter(sections(made))).lines == (f"core@1: not judged: {reason}",)
+
+
+def test_markdown_shows_the_same_and_every_item_that_did_not_pass() -> None:
+    made = content(EVERYTHING, standings=(core(rung(0, Reach.REACHED)),))
+
+    page = render(made, content([item("a/b[7]")]))
+
+    for section in sections(made):
+        assert section.title.capitalize() in page
+    assert "## Failed (1)" in page
+    assert "| a/b\\[7\\] | values: wrong |" in page
+    assert "| core@1 | L0 | reached | 4 | 4 | 0 |  |" in page
+
+
+def test_markdown_shows_texts_as_they_are() -> None:
+    bad = item("a/b[x|y]", Outcome.FAILED, reason="found <b>*1*</b>\n| and `more`")
+
+    page = render(content([bad]))
+
+    assert "| a/b\\[x\\|y\\] | found \\<b>\\*1\\*\\</b> \\| and \\`more\\` |" in page
