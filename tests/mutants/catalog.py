@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from tests.mutants import compilation, evidence, kernels, placement, reports, storage, transfers
+from tests.mutants import (
+    compilation,
+    evidence,
+    kernel_edges,
+    kernels,
+    memory_plan,
+    numerics,
+    placement,
+    regions,
+    reports,
+    rewriting,
+    storage,
+    transfers,
+)
 from tests.mutants.mutant import Mutant
 
 FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
@@ -16,8 +29,13 @@ FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
         "Reports": reports.MUTANTS,
         "Evidence": evidence.MUTANTS,
         "Kernels": kernels.MUTANTS,
+        "Kernels at the edges": kernel_edges.MUTANTS,
+        "Numerics": numerics.MUTANTS,
         "Storage": storage.MUTANTS,
+        "Memory plan": memory_plan.MUTANTS,
         "Compilation": compilation.MUTANTS,
+        "Rewriting": rewriting.MUTANTS,
+        "Regions": regions.MUTANTS,
     }
 )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, final
 
+import numpy as np
+
 from hettest.backend.protocol import Options, Rejected
 from hettest.language import Module, nodes
-from reference_vm import compiler
+from reference_vm import compiler, options
 from reference_vm.ir import verify
 from reference_vm.ops.catalog import OPS
+from reference_vm.ops.definition import Compute, OpCall
 from reference_vm.passes.catalog import default_pipeline
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.fold_constants import FoldConstants
@@ -19,27 +22,52 @@ from tests.mutants.programs import rewriting
 
 REFUSED: Final = "diagnostics/two_readers_under_error[refused,host=cpu:0,accel=sim:0,policy=error]"
 
+BEYOND_FLOATS: Final = (
+    "bugs/c22_constant_folding/integers_beyond_floats[plain,case=i64-truncated,default=cpu:0]"
+)
+SLICED: Final = tuple(
+    f"bugs/c24_shape_functions/slice_of_the_other_axis[{run},default=cpu:0]"
+    for run in ("one", "none", "four")
+)
 TWICE: Final = "bugs/c19_merging/same_sum_on_two_devices[plain,host=cpu:0,accel=sim:0,policy=copy]"
 
 
 @final
 @dataclass(frozen=True)
-class _FoldTruncating:
-    """Fold floored division as truncated division."""
+class _FoldWith:
+    """Fold constants by the meaning that some operators have here alone."""
+
+    changed: Mapping[str, Compute]
 
     name: ClassVar[str] = FoldConstants.name
     requires: ClassVar[frozenset[Property]] = FoldConstants.requires
     establishes: ClassVar[frozenset[Property]] = FoldConstants.establishes
 
     def run(self, module: Module, ctx: PassContext) -> Module:
-        truncating = replace(OPS["floor_divide"], compute=OPS["trunc_divide"].compute)
-        ops = {**OPS, "floor_divide": truncating}
-        return FoldConstants().run(module, replace(ctx, ops=ops))
+        changed = {name: replace(OPS[name], compute=c) for name, c in self.changed.items()}
+        return FoldConstants().run(module, replace(ctx, ops={**OPS, **changed}))
 
 
-def _pipeline(*args: Any, **options: Any) -> Any:
-    passes = default_pipeline(*args, **options)
-    return tuple(_FoldTruncating() if p.name == FoldConstants.name else p for p in passes)
+def _folding(changed: Mapping[str, Compute]) -> Replacement:
+    """Return a pipeline that folds some operators differently."""
+
+    def pipeline(*args: Any, **named: Any) -> Any:
+        passes = default_pipeline(*args, **named)
+        return tuple(_FoldWith(changed) if p.name == FoldConstants.name else p for p in passes)
+
+    return Replacement(compiler, "default_pipeline", pipeline)
+
+
+def _divided_as_f64(xp: Any, x: Any, y: Any) -> Any:
+    return np.trunc(x.astype(np.float64) / y.astype(np.float64)).astype(x.dtype)
+
+
+def _without_axes(call: OpCall) -> Any:
+    """Infer the shape of a slice as if it named no axes."""
+    types, contents = list(call.types), list(call.contents)
+    if call.present(3):
+        types[3] = contents[3] = None
+    return OPS["slice"].infer(replace(call, types=tuple(types), contents=tuple(contents)))
 
 
 def _merged_across_devices(module: Module) -> Module:
@@ -58,8 +86,8 @@ def _merged_across_devices(module: Module) -> Module:
     return rewriting(change)(module)
 
 
-def _never_an_error(options: Options) -> Options:
-    return replace(options, policy="copy")
+def _never_an_error(wanted: Options) -> Options:
+    return replace(wanted, policy="copy")
 
 
 def _a_line_later(rejected: Rejected) -> Rejected:
@@ -77,7 +105,25 @@ MUTANTS: Final = (
         fault_class="C22",
         breaks="divides constants with truncation, and floors at run time",
         kills=(kill("constants/integer_arithmetic[zeros,default=cpu:0]", "values"),),
-        loading=(Replacement(compiler, "default_pipeline", _pipeline),),
+        loading=(_folding({"floor_divide": OPS["trunc_divide"].compute}),),
+    ),
+    Mutant(
+        name="folds-through-f64",
+        fault_class="C22",
+        breaks="divides integers that are constants as floats",
+        kills=(kill(BEYOND_FLOATS, "values"),),
+        loading=(_folding({"trunc_divide": _divided_as_f64}),),
+    ),
+    Mutant(
+        name="forgets-the-axes-of-a-slice",
+        fault_class="C24",
+        breaks="foretells the shape of a slice as if it were of the first axes",
+        kills=tuple(kill(item, "diagnostics") for item in SLICED),
+        loading=(
+            Replacement(
+                options, "OPS", {**OPS, "slice": replace(OPS["slice"], infer=_without_axes)}
+            ),
+        ),
     ),
     Mutant(
         name="merges-across-devices",

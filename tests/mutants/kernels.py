@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any, Final
@@ -11,20 +11,26 @@ import numpy as np
 
 from reference_vm import linking
 from reference_vm.ops.catalog import OPS
+from reference_vm.targets.catalog import target_for
 from reference_vm.targets.numpy import NumpyTarget
 from tests.mutants.mutant import Mutant, Replacement, kill
 
 Compute = Callable[..., Any]
 
 _number: Final = count()
+KINDS: Final = ("cpu", "sim")
 
 
-def computing(changed: Mapping[str, Compute]) -> Replacement:
-    """Return a linker whose kernels compute some operators differently."""
+def computing(changed: Mapping[str, Compute], kinds: Collection[str] = KINDS) -> Replacement:
+    """Return a linker whose kernels compute some operators differently on some kinds of device."""
     ops = {**OPS, **{name: replace(OPS[name], compute=c) for name, c in changed.items()}}
     # Kernels are kept by their target's name: these are nobody else's.
     target = NumpyTarget(name=f"numpy, changed {next(_number)}", ops=ops)
-    return Replacement(linking, "target_for", lambda kind, executor=None: target)
+    return Replacement(
+        linking,
+        "target_for",
+        lambda kind, executor=None: target if kind in kinds else target_for(kind, executor),
+    )
 
 
 def _swapped(name: str) -> Compute:

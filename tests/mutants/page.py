@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from hettest.case.faults import FaultClass, fault_classes
 from tests.mutants.catalog import FAMILIES, MUTANTS
-from tests.mutants.fault_classes import FAULT_CLASSES
 from tests.mutants.mutant import Mutant
+from tests.mutants.power import ALONE, Removal
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "mutants.md"
 
@@ -21,7 +22,8 @@ mutant that only runs in the wrong place dies by `placement` or by what was copi
 are shown to be right. The unbroken reference passes every item listed.
 
 `tests/mutants/test_kills.py` holds all of it. `tests/mutants/test_checks_have_power.py` takes each
-check away in turn and sees some mutant live. `python -m tests.mutants.page` writes this page.
+check away in turn and sees some mutant live. `python -m tests.mutants.page` writes this page;
+[which other items each mutant dies by](kill-matrix.md) is counted apart.
 """
 
 
@@ -31,6 +33,7 @@ def rendered() -> str:
     parts = [_HEAD.format(mutants=count)]
     parts += ("\n".join(_family(name, mutants)) for name, mutants in FAMILIES.items())
     parts.append("\n".join(_fault_classes()))
+    parts.append("\n".join(_removals()))
     return "\n".join(parts)
 
 
@@ -51,10 +54,28 @@ def _fault_classes() -> Iterator[str]:
     yield "The kinds of fault that public reports fall into; `scenarios.md` has the reports.\n"
     yield "| class | kind of fault | mutants |"
     yield "|---|---|---|"
-    for name, kind in FAULT_CLASSES.items():
-        found = (f"`{m.name}`" for m in MUTANTS if m.fault_class == name)
-        yield f"| {name} | {kind} | {', '.join(found)} |"
+    for kind in fault_classes().values():
+        yield f"| {kind.id} | {kind.name} | {_mutants_of(kind)} |"
     yield ""
+
+
+def _mutants_of(kind: FaultClass) -> str:
+    if kind.feature is not None:
+        return f"no feature yet: {kind.feature}"
+    return ", ".join(f"`{m.name}`" for m in MUTANTS if m.fault_class == kind.id)
+
+
+def _removals() -> Iterator[str]:
+    yield "## Without a check\n"
+    yield "Each part of judging that can be taken away by itself, and a mutant that then lives.\n"
+    yield "| part | what it asks | lives without it |"
+    yield "|---|---|---|"
+    yield from map(_removal, ALONE)
+    yield ""
+
+
+def _removal(removal: Removal) -> str:
+    return f"| {removal.name} | {removal.asks} | `{removal.lives}` |"
 
 
 if __name__ == "__main__":

@@ -16,10 +16,13 @@ def rewriting(change: Change) -> Callable[[Module], Module]:
     """Return what makes of a module one whose bindings are changed."""
 
     def changed(module: Module) -> Module:
-        functions = [replace(f, body=rewrite.rebuild(f.body, change, {})) for f in module.functions]
-        return module.with_functions(functions)
+        return module.with_functions([rewritten(f, change) for f in module.functions])
 
     return changed
+
+
+def rewritten(function: nodes.Function, change: Change) -> nodes.Function:
+    return replace(function, body=rewrite.rebuild(function.body, change, {}))
 
 
 def calls(binding: nodes.Binding, op: str) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hettest.expect import evidence
 from hettest.expect.catalog import CHECKS, Check
 from hettest.outcome import Outcome
 from hettest.runner import run
 from tests.mutants.catalog import MUTANTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.power import ALONE, Removal
 from tests.mutants.running import ended
 
 
@@ -33,10 +33,10 @@ def test_without_the_check_a_mutant_lives(check: Check, monkeypatch: pytest.Monk
     assert living, f"no mutant is seen by {_clause(check)} alone"
 
 
-@pytest.mark.parametrize("part", evidence.PARTS, ids=lambda part: part.__name__)
-def test_without_a_part_of_the_evidence_a_mutant_lives(
-    part: evidence.Part, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    only_seen_here = [m for m in MUTANTS if all(k.by == {"evidence"} for k in m.kills)]
-    monkeypatch.setattr(evidence, "PARTS", tuple(p for p in evidence.PARTS if p is not part))
-    assert any(_lives(m) for m in only_seen_here), f"no mutant is seen by {part.__name__} alone"
+@pytest.mark.parametrize("removal", ALONE, ids=lambda removal: removal.name)
+def test_without_one_part_of_a_check_a_mutant_lives(removal: Removal) -> None:
+    (mutant,) = (m for m in MUTANTS if m.name == removal.lives)
+    assert not _lives(mutant)
+
+    with removal.in_force():
+        assert _lives(mutant)
