@@ -216,7 +216,8 @@ def _first_miss(seen: Observation, predicted: Results) -> str | None:
 def _differ(here: Results, elsewhere: Results) -> bool:
     """Whether some element is told apart by more than both bounds."""
     pairs = zip(here, elsewhere, strict=True)
-    return any(
-        bool(np.any(np.abs(one.value - other.value) > one.errors + other.errors))
-        for one, other in pairs
-    )
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        return any(
+            bool(np.any(np.abs(one.value - other.value) > one.errors + other.errors))
+            for one, other in pairs
+        )
