@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from hettest.bench.statistics import warm_up
+from hettest.bench.statistics import is_level, warm_up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ class Clock:
     disable_gc: bool = False
 
 
-FEW: Final = 8
+FEW: Final = 16
 """Rounds after which it is looked for the first time whether the warm-up is over."""
 
 MANY: Final = 64
@@ -155,7 +155,7 @@ class WarmUp:
 
 
 def warmed_up(alternation: Alternation, seconds: float) -> WarmUp:
-    """Run rounds until their second half is like the rest, for at most about ``seconds``.
+    """Run rounds until both sides have stopped changing, for at most about ``seconds``.
 
     At most `MANY` rounds, and at least one, however long it takes.
     """
@@ -176,4 +176,4 @@ def _is_over(seconds: list[float]) -> bool:
     import numpy as np
 
     logs: NDArray[np.float64] = np.log(np.maximum(seconds, 1e-12))
-    return warm_up(logs) < len(seconds) // 2
+    return warm_up(logs) < len(seconds) // 2 and is_level(logs)

@@ -13,8 +13,9 @@ that the ratio within a round says more than either time. From the ratios::
    its percentile bootstrap interval by scipy (the pair that Wilcox recommends for data with heavy
    tails), over blocks of rounds where neighbouring rounds are alike;
 3. *verdict* (`verdict`): slower or faster if the whole interval lies outside the band that counts
-   as equal, same if all of it lies inside, else ambiguous. A ratio that does not stay what it is
-   (`is_level`), and fewer than `FEWEST` rounds, are ambiguous too.
+   as equal, same if all of it lies inside, else ambiguous. A ratio that does not settle, or whose
+   change while it is measured (`is_level`) changes the answer, and fewer than `FEWEST` rounds are
+   ambiguous too.
 
 By the confidence of 99.5%, a program that is as fast as before is called faster or slower in at
 most 0.5% of all measurements, even with a band of nothing; `confirmed` squares that. All functions
@@ -129,7 +130,7 @@ def assess(
     skipped = max(warm_up(series) for series in (*logs, ratios))
     kept = ratios[skipped:]
     found = interval(np.exp(kept), confidence=confidence, seed=seed)
-    reason = _spoiled(kept, band)
+    reason = _spoiled(ratios, kept, band)
     word = Verdict.AMBIGUOUS if reason else verdict(found, band)
     if word is Verdict.AMBIGUOUS and not reason:
         reason = f"{found.low:.3g} to {found.high:.3g} reaches over an edge of the {band:.0%} band"
@@ -159,13 +160,24 @@ def _logs(seconds: Sequence[float] | Floats) -> Floats:
     return logs
 
 
-def _spoiled(ratios: Floats, band: float) -> str:
+def _spoiled(ratios: Floats, kept: Floats, band: float) -> str:
     """Return why nothing can be said of these logarithms of ratios, whatever their interval."""
-    if ratios.size < FEWEST:
-        return f"{ratios.size} rounds, at least {FEWEST} are needed"
-    if not is_level(ratios, band):
+    if kept.size < FEWEST:
+        return f"{kept.size} rounds, at least {FEWEST} are needed"
+    if warm_up(ratios) == ratios.size // 2:
+        return "the ratio had not settled half way"
+    if not is_level(kept, band) and not _agree(kept, band):
         return "the ratio changed while it was measured"
     return ""
+
+
+def _agree(ratios: Floats, band: float) -> bool:
+    """Whether both halves lie beyond the same edge of the band, or within it."""
+    import numpy as np
+
+    edge = math.log1p(band)
+    middles = [float(np.median(half)) for half in np.array_split(ratios, 2)]
+    return len({(middle > edge) - (middle < -edge) for middle in middles}) == 1
 
 
 def warm_up(values: Sequence[float] | Floats) -> int:
@@ -192,16 +204,21 @@ def warm_up(values: Sequence[float] | Floats) -> int:
 def is_level(values: Sequence[float] | Floats, band: float = BAND) -> bool:
     """Whether a series of logarithms of ratios stays what it is.
 
-    It does not if the medians of its halves are further apart than the band is wide, and a rank
-    test finds that by chance in less than one of a thousand. Of neighbours that are alike one is
-    looked at.
+    It does not if the medians of its halves are further apart than the band is wide, the middle
+    half of the one lies beyond that of the other, and a rank test finds that by chance in less than
+    one of a thousand.
     """
     import numpy as np
     from scipy.stats import mannwhitneyu
 
     series = np.asarray(values, np.float64)
-    before, after = np.array_split(series[:: block_length(series)], 2)
+    before, after = np.array_split(series, 2)
     if before.size < _RUN or abs(np.median(before) - np.median(after)) <= 2 * math.log1p(band):
+        return True
+    (first, third), (other_first, other_third) = (
+        np.quantile(half, (0.25, 0.75)) for half in (before, after)
+    )
+    if first <= other_third and other_first <= third:
         return True
     return bool(mannwhitneyu(before, after).pvalue >= _CHANGED)
 
