@@ -41,7 +41,13 @@ def _floor_divide(call: ExportCall) -> str:
     x, y = call.inputs
     if call.dtype.is_float:
         raise call.inexpressible("ONNX has no division of floats that rounds down")
-    return call.emit("Div", call.emit("Sub", x, call.emit("Mod", x, y)), y)
+    quotient = call.emit("Div", x, y)
+    if not call.dtype.is_signed:
+        return quotient
+    zero = call.scalar(0, call.dtype)
+    inexact = call.emit("Not", call.emit("Equal", call.emit("Mod", x, y), zero))
+    apart = call.emit("Xor", call.emit("Less", x, zero), call.emit("Less", y, zero))
+    return call.emit("Sub", quotient, call.cast(call.emit("And", inexact, apart), call.dtype))
 
 
 def _remainder(call: ExportCall) -> str:

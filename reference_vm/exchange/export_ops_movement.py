@@ -31,7 +31,12 @@ def _axes_operand(op: str) -> ExportRule:
 
 
 def _permute(call: ExportCall) -> str:
-    return call.emit("Transpose", call.inputs[0], perm=call.attrs["axes"])
+    axes = call.attrs["axes"]
+    if axes is None:
+        return call.emit("Transpose", call.inputs[0])
+    if not axes:
+        return call.emit("Identity", call.inputs[0])
+    return call.emit("Transpose", call.inputs[0], perm=[axis % len(axes) for axis in axes])
 
 
 def _split(call: ExportCall) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from reference_vm.exchange.element_types import to_element_type
 from reference_vm.ir.nodes import Constant
 from reference_vm.types import Attrs, DType, TensorType, Type
 from reference_vm.types.arrays import from_numpy, to_numpy
+from reference_vm.types.dtype import F64
 
 
 def inexpressible(where: str, message: str) -> CompileError:
@@ -124,8 +125,21 @@ class ExportCall:
     where: str
 
     def emit(self, op: str, *inputs: str, **attrs: Any) -> str:
-        """Append a node with one output and return its name."""
+        """Append a node with one output and return its name.
+
+        Raises:
+            CompileError: ``inexpressible``: an attribute is no f32, and the operands are f64.
+        """
+        for name, value in attrs.items():
+            if isinstance(value, float) and self._is_double and np.float32(value) != value:
+                raise self.inexpressible(
+                    f"ONNX holds attributes in f32, in which {name} = {value} is another number"
+                )
         return self.writer.emit(op, inputs, **attrs)[0]
+
+    @property
+    def _is_double(self) -> bool:
+        return any(isinstance(type_, TensorType) and type_.dtype == F64 for type_ in self.types)
 
     def operand(self, index: int) -> str:
         """Return the name of an operand, empty if it is left out."""

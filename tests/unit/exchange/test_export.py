@@ -165,3 +165,29 @@ def test_an_unknown_entry_is_refused() -> None:
 def test_every_operator_is_exported_or_known_to_have_no_word() -> None:
     assert OPS.keys() - RULES.keys() == {"cumulative_prod"}
     assert RULES.keys() <= OPS.keys()
+
+
+def test_integer_division_that_rounds_down_does_not_overflow_on_its_way() -> None:
+    body = "%q = floor_divide(%x, %y) return %q"
+    signature = "(%x: i32[4], %y: i32[4]) -> i32[4]"
+    x = np.array([2**31 - 1, -(2**31), -7, -8], np.int32)
+    y = np.array([-2, 3, 2, 2], np.int32)
+
+    check(program(body, signature), [-(2**30), -715827883, -4, -4], x, y)
+
+
+@pytest.mark.parametrize(("rank", "axes"), [("[2, 3]", "[-1, 0]"), ("[]", "[]")])
+def test_axes_are_written_as_onnx_takes_them(rank: str, axes: str) -> None:
+    x = X if rank == "[2, 3]" else X[0, 0]
+    turned = "[3, 2]" if rank == "[2, 3]" else "[]"
+    body = f"%y = permute_dims(%x, axes = {axes}) return %y"
+
+    check(program(body, f"(%x: f32{rank}) -> f32{turned}"), np.transpose(x), x)
+
+
+def test_an_attribute_that_f32_does_not_hold_is_not_rounded_for_f64() -> None:
+    body = "%y = leaky_relu(%x, alpha = 0.2) return %y"
+
+    with pytest.raises(CompileError, match=r"attributes in f32, in which alpha = 0\.2 is another"):
+        to_onnx(program(body, "(%x: f64[2]) -> f64[2]"))
+    to_onnx(program(body, "(%x: f32[2]) -> f32[2]"))
