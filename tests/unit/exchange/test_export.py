@@ -178,7 +178,7 @@ def test_integer_division_that_rounds_down_does_not_overflow_on_its_way() -> Non
 
 @pytest.mark.parametrize(("rank", "axes"), [("[2, 3]", "[-1, 0]"), ("[]", "[]")])
 def test_axes_are_written_as_onnx_takes_them(rank: str, axes: str) -> None:
-    x = X if rank == "[2, 3]" else X[0, 0].reshape(())
+    x = X if rank == "[2, 3]" else np.array(X[0, 0])
     turned = "[3, 2]" if rank == "[2, 3]" else "[]"
     body = f"%y = permute_dims(%x, axes = {axes}) return %y"
 
