@@ -17,6 +17,7 @@ from hettest.case.counts import Transfers, transfers
 from hettest.case.expansion import DEVICE_COUNTS, Item, expand, roles_of
 from hettest.case.explicit import NotExplicit
 from hettest.case.faults import fault_classes
+from hettest.case.levels import wrong_level
 from hettest.case.loader import load, markers
 from hettest.case.model import ORACLE, Case, Counts, Limits, Run, Tensor, Written
 from hettest.case.walk import bindings, name_of
@@ -150,6 +151,7 @@ class _Checker:
         wrong = [problem for run in case.runs for problem in self._run(run, module)]
         yield from wrong
         if not wrong:
+            yield from self._level(module)
             yield from self._numbers(module)
 
     def _codes(self) -> Iterator[Problem]:
@@ -247,6 +249,12 @@ class _Checker:
                 value(one, self.case.path)
             except CaseError as error:
                 yield from error.problems
+
+    def _level(self, module: Module) -> Iterator[Problem]:
+        items = expand(self.case, _named(self.case))
+        wrong = wrong_level(self.case, module, items[0].binding) if items else None
+        if wrong is not None:
+            yield self._problem("level", wrong)
 
     def _numbers(self, module: Module) -> Iterator[Problem]:
         items = [i for i in expand(self.case, _named(self.case)) if i.is_straight and i.run]

@@ -85,3 +85,30 @@ def test_an_unknown_operator_is_told_on_its_own_line(tmp_path: Path) -> None:
     line = next(n for n, row in enumerate(wrong.splitlines(), 1) if "multiplie" in row)
 
     assert f"area/name.toml:{line}: program: found no operator" in problems(tmp_path, wrong)[0]
+
+
+@pytest.mark.parametrize(
+    ("level", "change", "message"),
+    [
+        ("0", ("", ""), "level: a case of level 0 only compiles"),
+        ("1", ("", ""), "level: level 1 moves values and computes nothing, found add"),
+        ("3", ("add(%a, %b)       @host", "add(%a, %b)"), "level: level 3 leaves nothing to a"),
+        ("4", ("add(%a, %b)       @host", "add(%a, %b)"), None),
+    ],
+)
+def test_a_program_asks_for_no_more_than_its_level(
+    tmp_path: Path, level: str, change: tuple[str, str], message: str | None
+) -> None:
+    case = text(PROGRAM.replace(*change)).replace("level   = 3", f"level   = {level}")
+
+    found = problems(tmp_path, case)
+
+    assert found == [] if message is None else any(message in problem for problem in found)
+
+
+def test_all_of_a_sweep_gives_a_bounded_number_of_items(tmp_path: Path) -> None:
+    sweep = f"[sweep]\nn = {list(range(121))}\n"
+
+    found = problems(tmp_path, text(PROGRAM + "// ${n}\n", tail=sweep))
+
+    assert any("gives 121 items on cpu:0, sim:0; at most 120" in problem for problem in found)
