@@ -211,7 +211,7 @@ def judge(
     base_pairs = [compare(s, e) for s, e in zip(base_seen, base_estimates, strict=True)]
     checks.append(_ratio(estimates, pairs, base_pairs))
 
-    checks.append(_anchor(base_pairs, runs))
+    checks.append(_anchor(base_estimates, base_pairs, runs))
     checks.append(_bound(estimates, pairs))
     return Verdict(tuple(checks))
 
@@ -308,29 +308,40 @@ def _unit(estimate: Estimate) -> float:
     return estimate.dtype.unit_roundoff if estimate.dtype.is_float else 0.0
 
 
-def _anchor(base: Sequence[Comparison], runs: _Runs) -> Check:
+def _anchor(estimates: Sequence[Estimate], base: Sequence[Comparison], runs: _Runs) -> Check:
+    """Return the anchor; vacuous where zeros in place of a result would hold as well."""
     if all(pair.error == 0 for pair in base):
         return Check("anchor", Status.HOLDS, "exact", 0.0)
-    worst, text = 0.0, "exact"
-    for pair, width in zip(base, runs.widths, strict=True):
+    worst, text, vacuous = 0.0, "exact", ""
+    for estimate, pair, width in zip(estimates, base, runs.widths, strict=True):
         finite = width[np.isfinite(width) & ~pair.undecided]
         allowed = ANCHOR * (float(np.max(finite)) if finite.size else 0.0)
         part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
         if part > worst:
             worst = part
             text = f"error {pair.error:.3g} CPU-only, allowed {allowed:.3g}"
-    return Check("anchor", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
+        if pair.error > 0 and allowed >= estimate.scale:
+            vacuous = f"anchor vacuous: {allowed:.3g} for values up to {estimate.scale:.3g}"
+    return _vacuous_unless_failed("anchor", worst, text, vacuous)
 
 
 def _bound(estimates: Sequence[Estimate], pairs: Sequence[Comparison]) -> Check:
-    worst, text = 0.0, "exact"
+    worst, text, vacuous = 0.0, "exact", ""
     for estimate, pair in zip(estimates, pairs, strict=True):
         finite = pair.allowed[np.isfinite(pair.allowed)]
         widest = float(np.max(finite)) if finite.size else 0.0
         if widest > IN_FORCE * estimate.scale and widest > 0:
-            detail = f"bound vacuous: {widest:.3g} for values up to {estimate.scale:.3g}"
-            return Check("bound", Status.VACUOUS, detail)
-        if pair.worst > worst:
+            vacuous = f"bound vacuous: {widest:.3g} for values up to {estimate.scale:.3g}"
+        elif pair.worst > worst:
             worst = pair.worst
             text = f"error {pair.error:.3g}, bound up to {widest:.3g}"
-    return Check("bound", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
+    return _vacuous_unless_failed("bound", worst, text, vacuous)
+
+
+def _vacuous_unless_failed(name: str, worst: float, text: str, vacuous: str) -> Check:
+    """Return a check of several results of which ``vacuous`` says that one allows anything."""
+    if worst > 1:
+        return Check(name, Status.FAILS, text, worst)
+    if vacuous:
+        return Check(name, Status.VACUOUS, vacuous)
+    return Check(name, Status.HOLDS, text, worst)

@@ -1,4 +1,4 @@
-"""Right runs of random programs never contradict themselves: no check of reports raises an alarm."""
+"""Right runs of random programs contradict themselves nowhere: no check of reports complains."""
 
 from __future__ import annotations
 

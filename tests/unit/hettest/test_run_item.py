@@ -11,7 +11,7 @@ import pytest
 from hettest.backend.protocol import Observation
 from hettest.capability import PINNED
 from hettest.case.expansion import expand
-from hettest.outcome import Clause, Outcome, Record, Status
+from hettest.outcome import Clause, Measure, Outcome, Record, Status
 from hettest.runner import run_item
 from hettest.runner.run import Environment
 from tests.unit.hettest import fake_backend
@@ -186,6 +186,7 @@ def test_a_looser_bound_is_shown_with_its_reason(tmp_path: Path) -> None:
 
     (values,) = (c for c in record.clauses if c.name == "values")
     assert values.detail == "as expected, within 4 ulp, since the engine rounds twice here"
+    assert values.measures == (Measure("expected", "holds", 0.0),)
     wrong = run(tmp_path, text(tail=tail), fake_backend.wrong_value)
     assert "element [0]: found 2.0, expected 1.0, within 4 ulp" in wrong.text
 
