@@ -4,7 +4,9 @@ The names are those of `hettest.backend.protocol`, which loads neither NumPy nor
 """
 
 from hettest.backend.protocol import (
+    PROTOCOL,
     Backend,
+    BringsWaivers,
     Copy,
     DeviceAccess,
     DeviceInfo,
@@ -24,7 +26,9 @@ from hettest.backend.protocol import (
 )
 
 __all__ = [
+    "PROTOCOL",
     "Backend",
+    "BringsWaivers",
     "Copy",
     "DeviceAccess",
     "DeviceInfo",

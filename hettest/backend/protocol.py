@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, final
+
+PROTOCOL = 1
+"""The number of this protocol; docs/reference/protocol.md says what may change while it stays."""
 
 if TYPE_CHECKING:
     import numpy as np
@@ -317,6 +321,15 @@ class Synchronizes(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all that runs of it began is done, on every device."""
+        ...
+
+
+class BringsWaivers(Protocol):
+    """What a backend may offer beside `Backend`: its known faults."""
+
+    @property
+    def waivers(self) -> Path:
+        """A waiver file, in force unless another one is named."""
         ...
 
 

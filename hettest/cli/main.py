@@ -12,6 +12,7 @@ import typer
 
 from hettest.cli.commands import (
     backend_check,
+    backend_new,
     case_check,
     conformance_diff,
     conformance_pack,
@@ -39,6 +40,7 @@ def application() -> typer.Typer:
         app.command(command.NAME, help=command.HELP)(command.run)
     backends = typer.Typer(help="Work on backends of one's own.", no_args_is_help=True)
     backends.command(backend_check.NAME, help=backend_check.HELP)(backend_check.run)
+    backends.command(backend_new.NAME, help=backend_new.HELP)(backend_new.run)
     app.add_typer(backends, name="backend")
     reports = typer.Typer(help="Reports that others can verify.", no_args_is_help=True)
     for command in (conformance_run, conformance_verify, conformance_diff, conformance_pack):
