@@ -131,7 +131,7 @@ class ExportCall:
             CompileError: ``inexpressible``: an attribute is no f32, and the operands are f64.
         """
         for name, value in attrs.items():
-            if isinstance(value, float) and self._is_double and np.float32(value) != value:
+            if isinstance(value, float) and self._is_double and float(np.float32(value)) != value:
                 raise self.inexpressible(
                     f"ONNX holds attributes in f32, in which {name} = {value} is another number"
                 )
