@@ -56,6 +56,11 @@ def _delivered_nearly(
     return replace(seen, results=results)
 
 
+def _widened(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
+    results: Any = seen.results
+    return replace(seen, results=results.astype(np.float64))
+
+
 def _less_than_zero(xp: Any, x: Any) -> Any:
     return OPS["subtract"].compute(xp, np.zeros_like(x), x)
 
@@ -93,6 +98,13 @@ MUTANTS: Final = (
         breaks="delivers what it computed two bits off",
         kills=(kill(VIEWED, "values"),),
         observation=_delivered_nearly,
+    ),
+    Mutant(
+        name="widens-results",
+        fault_class="C30",
+        breaks="returns results of f32 as f64",
+        kills=(kill(ROWS, "values"), kill(VIEWED, "values")),
+        observation=_widened,
     ),
     Mutant(
         name="negates-by-subtracting",

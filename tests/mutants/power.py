@@ -8,8 +8,18 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 from unittest.mock import patch
 
-from hettest.expect import arguments, diagnostics, values
-from hettest.judge import Verdict, judge
+from hettest.expect import (
+    arguments,
+    arrivals,
+    diagnostics,
+    evidence,
+    meter,
+    placement,
+    values,
+)
+from hettest.judge import Verdict, judge, judging
+from hettest.judge.verdict import Check
+from hettest.judge.verdict import Status as CheckStatus
 from hettest.outcome import Clause, Status
 from hettest.runner import run
 from tests.mutants.mutant import Replacement
@@ -56,14 +66,20 @@ def _nothing(*args: Any) -> Sequence[Any]:
     return ()
 
 
+def _without_part(part: evidence.Part) -> Replacement:
+    left = tuple(p for p in evidence.PARTS if p is not part)
+    return Replacement(evidence, "PARTS", left)
+
+
+_holds: Final = Check("form", CheckStatus.HOLDS, "not looked at")
 _proven: Final = Clause("values", Status.PROVEN, "not looked at")
 
 ALONE: Final = (
     Removal(
         "form",
         "results nest, and have dtypes and shapes, as the program says",
-        "wraps-results",
-        _without("form"),
+        "widens-results",
+        Replacement(judging, "_form", lambda *args: _holds),
     ),
     Removal(
         "expected",
@@ -136,5 +152,35 @@ ALONE: Final = (
         "results of an earlier run stay as they were",
         "returns-in-the-same-memory",
         Replacement(arguments, "_changed", _nothing),
+    ),
+    Removal(
+        "meter",
+        "the meter counts what the report says",
+        "copies-twice-and-reports-once",
+        _without_part(meter.disagreements),
+    ),
+    Removal(
+        "arrays",
+        "arrays lie where their operators are reported to have run",
+        "shows-arrays-on-the-host",
+        _without_part(evidence.misplaced_arrays),
+    ),
+    Removal(
+        "doubled results",
+        "what a device computes changes when its results are doubled",
+        "falls-back-and-forges-the-meter",
+        _without_part(evidence.unchanged_results),
+    ),
+    Removal(
+        "hidden executions",
+        "what must run in every right run is reported to have run",
+        "hides-an-execution",
+        Replacement(placement, "_hidden", _nothing),
+    ),
+    Removal(
+        "copies from nowhere",
+        "a copy comes from where the value is",
+        "reports-copies-from-elsewhere",
+        Replacement(arrivals, "_from_nowhere", _nothing),
     ),
 )

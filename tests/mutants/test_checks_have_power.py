@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hettest.expect import evidence
 from hettest.expect.catalog import CHECKS, Check
 from hettest.outcome import Outcome
 from hettest.runner import run
@@ -40,3 +41,12 @@ def test_without_one_part_of_a_check_a_mutant_lives(removal: Removal) -> None:
 
     with removal.in_force():
         assert _lives(mutant)
+
+
+def test_every_part_of_the_evidence_is_among_them() -> None:
+    assert tuple(part for part in evidence.PARTS if _is_removed(part)) == evidence.PARTS
+
+
+def _is_removed(part: evidence.Part) -> bool:
+    left = (r.without.value for r in ALONE if r.without.owner is evidence)
+    return any(part not in parts for parts in left)
