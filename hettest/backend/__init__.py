@@ -19,8 +19,10 @@ from hettest.backend.protocol import (
     OpensDevices,
     Options,
     Program,
+    Purpose,
     Reading,
     Rejected,
+    Synchronizes,
     TellsNotes,
     Timing,
 )
@@ -41,8 +43,10 @@ __all__ = [
     "OpensDevices",
     "Options",
     "Program",
+    "Purpose",
     "Reading",
     "Rejected",
+    "Synchronizes",
     "TellsNotes",
     "Timing",
 ]

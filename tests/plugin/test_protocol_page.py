@@ -31,7 +31,7 @@ FIRST = {
         *("results", "executions", "copies", "memory", "intermediates"),
         *("profile", "metered", "spaces"),
     ),
-    "Options": ("policy", "default", "entry", "extra", "perturb"),
+    "Options": ("policy", "default", "entry", "extra", "perturb", "purpose"),
     "Reading": ("launches", "copies_in", "copies_out", "bytes_in", "bytes_out"),
     "Timing": ("device", "seconds", "kind", "op", "count"),
 }
@@ -142,6 +142,7 @@ def test_methods_take_what_they_took(place: tuple[str, str]) -> None:
 
 def test_enumerations_keep_their_members() -> None:
     assert protocol.Mode("direct") is protocol.Mode.DIRECT
+    assert {"check", "time", "profile"} <= {purpose.value for purpose in protocol.Purpose}
     assert list(inspect.signature(protocol.Rejected).parameters) == [
         *("stage", "code", "line", "message"),
     ]
