@@ -21,6 +21,7 @@ from typing import Final, final
 
 from hettest.adapters.child import Child
 from hettest.adapters.models import Executable, Models
+from hettest.adapters.onnxruntime_kernels import ABSENT
 from hettest.adapters.onnxruntime_process import CPU, Settings
 from hettest.backend.protocol import DeviceInfo, Options, Program, Rejected
 from hettest.errors import UsageError
@@ -89,6 +90,7 @@ class Backend:
     @property
     def capabilities(self) -> frozenset[str]:
         words = {f"device:{kind}" for kind in ("cpu", self._kind)}
+        words |= ABSENT if self._kind == "cpu" else frozenset()
         return _CLAIMS | words | ({"observe:placement"} if self._tells_placement else set())
 
     @property
