@@ -109,7 +109,7 @@ class _Experiment:
             return None
         names = ", ".join(self._name(var) for var in self._on(device)) or "nothing"
         return (
-            f"with all that it computes doubled, {miss}, since {names} is said to run there: "
+            f"with all that it computes doubled, {miss}; it is said to compute {names}: "
             "a false report of placement"
         )
 

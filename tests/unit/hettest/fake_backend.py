@@ -6,6 +6,7 @@ wrong: see `Fault`. It knows ``cpu:0``, ``cpu:1``, ``sim:0`` and ``sim:1``; ``cu
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -17,10 +18,12 @@ from hettest.backend.protocol import (
     Copy,
     DeviceInfo,
     Execution,
+    Memory,
     Mode,
     Observation,
     Options,
     Program,
+    Reading,
     Rejected,
 )
 from hettest.language import DiagnosticError, Module, Trait, nodes, numpy_dtype, operators, parse
@@ -41,6 +44,9 @@ class Fault(Enum):
     CRASH = auto()
     ACCEPT_ALL = auto()
     NO_OBSERVATION = auto()
+    FALL_BACK = auto()
+    LEAK = auto()
+    SLOW = auto()
 
 
 @dataclass
@@ -59,6 +65,10 @@ class Backend:
     def capabilities(self) -> frozenset[str]:
         if self.fault is Fault.NO_OBSERVATION:
             return frozenset(c for c in self.claims if not c.startswith("observe:"))
+        if self.fault is Fault.FALL_BACK:
+            return frozenset((*self.claims, "observe:meter"))
+        if self.fault is Fault.LEAK:
+            return frozenset((*self.claims, "observe:memory"))
         return frozenset(self.claims)
 
     def devices(self) -> Sequence[DeviceInfo]:
@@ -108,6 +118,8 @@ class _Run:
     copies: list[Copy] = field(default_factory=list)
 
     def run(self, args: Sequence[Any]) -> Observation:
+        if self.executable.fault is Fault.SLOW:
+            time.sleep(0.05)
         function = self.executable.module.by_name[self.entry]
         for param, arg in zip(function.params, args, strict=True):
             self.values[param] = arg
@@ -123,7 +135,22 @@ class _Run:
             results=self._result(self.values[result]),
             executions=None if hidden else self.executions,
             copies=None if hidden else self._reported(),
+            memory=self._memory(),
+            metered=self._metered(),
         )
+
+    def _metered(self) -> Mapping[str, Reading] | None:
+        """Return what a meter counts where everything really runs on the host, if it does."""
+        if self.executable.fault is not Fault.FALL_BACK:
+            return None
+        idle = dict.fromkeys(self.executable.device_map.values(), Reading(0, 0, 0, 0, 0))
+        return {**idle, HOST: Reading(launches=len(self.executions))}
+
+    def _memory(self) -> Mapping[str, Memory] | None:
+        if self.executable.fault is not Fault.LEAK:
+            return None
+        left = Memory(start=0, end=16, peak=16)
+        return dict.fromkeys({HOST, *self.executable.device_map.values()}, left)
 
     def _result(self, value: Any) -> Any:
         if self.executable.fault is Fault.WRONG_VALUE and not isinstance(value, tuple):
@@ -189,6 +216,8 @@ class _Run:
         attrs = fill_attrs(op, value.attrs)
         compute = self.executable.computes.get(op.name, op.compute)
         self.values[var] = compute(np, *(self.values[a] for a in operands), **attrs)
+        if device == self.executable.options.perturb and not op.has(Trait.MOVES_DATA):
+            self.values[var] = self.values[var] * self.values[var].dtype.type(2)
         self.places[var], self.homes[var] = {device}, device
 
 
@@ -227,3 +256,15 @@ def no_observation() -> Backend:
 
 def few_words() -> Backend:
     return Backend(claims=("op:add", "dtype:f32", "device:cpu", "device:sim", "input:hir"))
+
+
+def falls_back() -> Backend:
+    return Backend(Fault.FALL_BACK)
+
+
+def leaks() -> Backend:
+    return Backend(Fault.LEAK)
+
+
+def slow() -> Backend:
+    return Backend(Fault.SLOW)
