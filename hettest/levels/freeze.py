@@ -38,7 +38,10 @@ _INTEGER: Final = ("add", "subtract", "multiply", "maximum", "minimum", "equal",
 _BOOLEAN: Final = ("logical_and", "logical_or", "logical_not", "where")
 _CORE: Final[Mapping[int, tuple[tuple[str, ...], ...]]] = {
     0: ((EVERY_DEVICE,), _INPUT),
-    1: tuple((f"dtype:{dtype}",) for dtype in ("f32", "i32", "i64", "bool")),
+    1: (
+        *((f"dtype:{dtype}",) for dtype in ("f32", "i32", "i64", "bool")),
+        *((f"op:identity:{dtype}",) for dtype in ("f32", "i32", "i64", "bool")),
+    ),
     2: (
         *((f"op:{name}:f32",) for name in _FLOATING),
         *((f"op:{name}:{dtype}",) for name in _INTEGER for dtype in ("i32", "i64")),

@@ -2,8 +2,8 @@
 
 Level k is reached if every word of the profile at levels up to k is declared, and every item of it
 at those levels passed or is unsupported for a word that the profile does not ask for. Items that
-are waived, undecided, unproven or not run did not pass; nor is a level from L1 on reached of which
-no item passed. L0 may be: its programs are to be refused, which only readers of the text can show.
+are waived, undecided, unproven or not run did not pass; nor is a level reached of which no item
+passed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _reach(
         return Reach.NOT_JUDGED, f"this installation lacks {part.absent[0]}, an item of the profile"
     if selected < items:
         return Reach.NOT_JUDGED, f"only {selected} of {items} items of {name} were selected"
-    if part.step.level > 0 and not any(map(_passed, found)):
+    if items and not any(map(_passed, found)):
         return Reach.BLOCKED, f"no item of {name} passed; all {items} need words not declared"
     return Reach.REACHED, ""
 

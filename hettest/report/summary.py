@@ -23,7 +23,10 @@ from hettest.report.content import ReportContent
 MANY: Final = 8
 """How many of a kind are named one by one."""
 
-_LOOSENED: Final = re.compile(r"within \S+ ulp, since .*")
+_LOOSENED: Final = re.compile(r"within (\S+) ulp, since .*")
+_EXACT: Final = 0.5
+"""Units in the last place within which the only right value is the rounded one."""
+
 _RAN: Final = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.WAIVED)
 
 
@@ -67,20 +70,22 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
 
 def levels(content: ReportContent) -> Iterator[str]:
     """Yield which level was reached for which profile, and what stands in the way of the next."""
-    for standing in content.standings:
+    about = [s for s in content.standings if any(rung.selected for rung in s.rungs)]
+    for standing in about or content.standings:
         yield from _standing(standing, content.devices)
 
 
 def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
-    if all(rung.reach is Reach.NOT_JUDGED for rung in standing.rungs):
-        yield f"{standing.profile}: not judged: {standing.rungs[0].reason}"
-        return
     reached = [f"L{standing.level}"] if standing.level is not None else []
     reached += [rung.name for rung in standing.groups]
+    beyond = [rung for rung in standing.next if rung.group is None or rung.selected]
+    if not reached and all(rung.reach is Reach.NOT_JUDGED for rung in beyond):
+        yield f"{standing.profile}: not judged: {standing.rungs[0].reason}"
+        return
     graded = ", ".join(f"{kind} {grade}" for kind, grade in standing.evidence.items())
     shown = f"{', '.join(reached)} reached" if reached else "no level reached"
     yield f"{standing.profile}: {shown} on {', '.join(devices)}" + (graded and f"; {graded}")
-    for rung in standing.next:
+    for rung in beyond:
         yield f"{standing.profile}: {rung.name} is {_state(rung)}: {rung.reason}"
 
 
@@ -167,7 +172,7 @@ def _loosened(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         for clause in record.clauses:
             told = _LOOSENED.search(clause.detail) if clause.name == "values" else None
-            if told is not None:
+            if told is not None and float(told[1]) > _EXACT:
                 by_reason.setdefault(told[0], []).append(record)
     yield from (f"{reason}: {_items(same)}" for reason, same in by_reason.items())
 
@@ -192,6 +197,10 @@ def _expected(content: ReportContent) -> Iterator[str]:
         f"{len(wanted)} items as {content.expected_file} lists them; "
         f"{len(wanted - found)} missing, {len(found - wanted)} not listed"
     )
+    for title, ids in (("missing", wanted - found), ("not listed", found - wanted)):
+        yield from (f"{title}: {item}" for item in sorted(ids)[:MANY])
+        if len(ids) > MANY:
+            yield f"{title}: and {len(ids) - MANY} more"
 
 
 def _covered(content: ReportContent) -> Iterator[str]:

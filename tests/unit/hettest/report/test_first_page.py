@@ -83,6 +83,12 @@ def test_the_sections_stand_in_order_and_say_what_there_is() -> None:
     assert found["advisory, not counted"] == ("a/b[6]: sign of NaN",)
 
 
+def test_a_bound_that_only_the_rounded_value_keeps_is_not_loosened() -> None:
+    exact = item("a/b[1]", Outcome.PASSED, values("as expected, within 0.5 ulp, since it is exact"))
+
+    assert "bounds loosened" not in {section.title for section in sections(content([exact]))}
+
+
 def test_a_device_on_which_nothing_ran_is_said_with_the_reason() -> None:
     missing = item("a/b[1]", Outcome.NOT_RUN, reason="missing device sim:0: no driver")
 
