@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hettest.corpus import case_ids, corpus_root, expected_items, locked_items
+from hettest.corpus import case_ids, corpus_root, expected_items
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Record
 from hettest.report.content import ReportContent
@@ -33,6 +33,9 @@ class Account:
     left_out: Mapping[str, int]
     claims: Sequence[str]
     waivers: Waivers
+    locked: Sequence[str]
+    """The items that were to be run by the list that was named."""
+
     started: float
     """Seconds since the epoch."""
 
@@ -78,7 +81,7 @@ class Account:
     def _expected(self, records: Sequence[Record]) -> tuple[Path, tuple[str, ...]] | None:
         """Return the list of items that are to be run, and its file, if there is one."""
         if self.options.lock is not None:
-            return self.options.lock, locked_items(self.options.lock)
+            return self.options.lock, tuple(self.locked)
         found = sum(1 for record in records if record.level is not None)
         if not found or found != self.offered:
             return None

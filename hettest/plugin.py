@@ -92,6 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     try:
         config.stash[KEY] = KitSession(options.read(config))
+        config.stash[KEY].read_files()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.pluginmanager.register(AsBenchmarks(), "hettest-benchmarks")
@@ -123,6 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kit = config.stash[KEY]
     if kit.options.devices and not config.option.collectonly:
         _check(kit, items, config)
+    kit.ledger.leave_out(_BY_PYTEST, len(kit.seen - kit.dropped - {i.nodeid for i in items}))
     kept, dropped = [], []
     for item in items:
         wrong = ours.wrong_mark(item) if ours.is_ours(item) else None
@@ -140,11 +142,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Note what there is before ``--lf`` narrows it, which does so while tests are collected."""
+    report = yield
+    if collector.config.getoption("lf", False):
+        found = (node for node in report.result if isinstance(node, pytest.Item))
+        kit = collector.config.stash[KEY]
+        kit.seen.update(item.nodeid for item in found if ours.is_ours(item))
+    return report
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Count what others leave out, so that it is said."""
     for item in items:
         kit = item.config.stash[KEY]
         if ours.is_ours(item) and item.nodeid not in kit.dropped and _left_out(item) is None:
+            kit.dropped.add(item.nodeid)
             kit.ledger.leave_out(_BY_PYTEST)
 
 

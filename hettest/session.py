@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -62,8 +62,11 @@ class KitSession:
     nodes: dict[str, str] = field(default_factory=dict)
     """The item that each pytest node id stands for."""
 
+    seen: set[str] = field(default_factory=set)
+    """The pytest node ids that there are, where pytest leaves some out as it collects."""
+
     dropped: set[str] = field(default_factory=set)
-    """The pytest node ids that the kit itself leaves out."""
+    """The pytest node ids that are left out and counted."""
 
     dead: dict[str, str] = field(default_factory=dict)
     """Nodes whose process died, with what is known of it."""
@@ -149,6 +152,28 @@ class KitSession:
             self.own_waivers = self.tested.waivers
         path = self.options.waivers or self.own_waivers
         return Waivers() if path is None else load(path)
+
+    @cached_property
+    def locked(self) -> tuple[str, ...]:
+        """The items that are to be run by the list that was named, if one was.
+
+        Raises:
+            UsageError: The list cannot be read.
+        """
+        from hettest.corpus import locked_items
+
+        return () if self.options.lock is None else locked_items(self.options.lock)
+
+    def read_files(self) -> None:
+        """Read the files that were named.
+
+        Raises:
+            UsageError: One cannot be read or is malformed; says where.
+        """
+        if self.options.waivers is not None:
+            self.waivers  # noqa: B018 - reads them
+        if self.options.lock is not None:
+            self.locked  # noqa: B018 - reads it
 
     @property
     def today(self) -> date:
@@ -257,26 +282,14 @@ class KitSession:
         return 1 if self.crash is not None else self.account.exit_code(own)
 
     def close(self) -> None:
-        """Settle every item that has no outcome yet.
-
-        Raises:
-            UsageError: The file that lists the items to be run cannot be read.
-        """
+        """Settle every item that has no outcome yet, those too that are listed and not here."""
         for node, worker in self.dead.items():
             item = self.nodes.get(node)
             if item is not None and item not in self.ledger.records:
                 self.ledger.add(self._died(item, worker))
-        if self.options.lock is not None:
-            from hettest.corpus import locked_items
-
-            self._require(locked_items(self.options.lock), self.options.lock)
-        self.ledger.close()
-
-    def _require(self, items: Sequence[str], file: Path) -> None:
-        """Note each listed item that is not among those of this run as not run."""
-        for item in items:
+        for item in self.locked:
             if item not in self.ledger.selected:
-                reason = f"listed in {file}, and not among the items of this run"
+                reason = f"listed in {self.options.lock}, and not among the items of this run"
                 case = item.partition("[")[0]
                 self.ledger.add(Record(item, Outcome.NOT_RUN, reason, case=case))
 
@@ -300,6 +313,7 @@ class KitSession:
             left_out=self.left_out,
             claims=self.claims,
             waivers=self.waivers,
+            locked=self.locked,
             started=self.started,
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import hypothesis  # noqa: F401 - loaded once, as said above
 import pytest
 
+import hettest.corpus  # noqa: F401 - loaded once, as said above
 import tests.unit.hettest.fake_backend  # noqa: F401 - loaded once, as said above
 from hettest.language import operators
 

@@ -90,8 +90,9 @@ def run(
         seed=seed,
         device_wait=device_wait,
     )
-    selection = selected(options.devices, patterns, device_map, level, cases)
     session = KitSession(options, cases=cases)
+    session.read_files()
+    selection = selected(options.devices, patterns, device_map, level, cases)
     session.offer(selection, whole=not patterns and cases is None)
     try:
         session.check(session.tested.apart)

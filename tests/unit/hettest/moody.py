@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,3 +106,44 @@ class OneByOne(fake_backend.Backend):
     def compile(self, program: Program, device_map: Mapping[str, str], options: Options) -> Any:
         print("in process", os.getpid())
         return super().compile(program, device_map, options)
+
+
+class DiesOnSharedInput(fake_backend.Backend):
+    """Ends its process at one case of the corpus, with the exit code of success."""
+
+    def compile(self, program: Program, device_map: Mapping[str, str], options: Options) -> Any:
+        if program.id == "placement/shared_input":
+            os._exit(0)
+        return super().compile(program, device_map, options)
+
+
+class BringsWaivers(fake_backend.Backend):
+    """Has a waiver of its own for what it does well by now."""
+
+    waivers = Path(__file__).with_name("moody_waivers.toml")
+
+
+class WithNpu(fake_backend.Backend):
+    """Has a real device, or so it says."""
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        return [*super().devices(), DeviceInfo("npu:0", "npu", 0)]
+
+
+class WithoutLibrary(fake_backend.Backend):
+    """Has a device whose library is not installed."""
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        try:
+            import no_such_npu_library  # type: ignore[import-not-found]  # noqa: F401
+        except ImportError as error:
+            missing = DeviceInfo("npu:0", "npu", 0, available=False, reason=str(error))
+        return [*super().devices(), missing]
+
+
+class InProcess(fake_backend.Backend):
+    """Says in which process it is."""
+
+    @property
+    def process(self) -> int:
+        return os.getpid()
