@@ -48,7 +48,7 @@ FEWEST: Final = 10
 TRIMMED: Final = 0.2
 """The part of the ratios that is left out at each end."""
 
-RESAMPLES: Final = 4_999
+RESAMPLES: Final = 1_999
 
 _RUN: Final = 3
 """Rounds one after the other that must be like the second half for a warm-up to be over."""

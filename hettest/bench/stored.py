@@ -1,0 +1,238 @@
+"""Reads the JSON files that pytest-benchmark writes (``--benchmark-json``, ``--benchmark-save``).
+
+::
+
+    run = read(Path("bench.json"))
+    run.commit, run.machine                  # where it was measured
+    for entry in run.entries:                # one for each benchmark, hettest's or not
+        entry.name, entry.median
+        if entry.paired is not None:         # of het_benchmark
+            entry.paired.verdict
+
+Whatever is wrong with a file is one `StoredError`, with line and key of each problem. A benchmark
+that is not hettest's own has no `paired`; one whose paired part is malformed is an error, never
+taken for one without.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from hettest.bench.measurement import Paired
+from hettest.case.json_lines import json_key_lines
+from hettest.case.lines import Path as Key
+from hettest.case.lines import line_of, show
+from hettest.errors import HettestError, Problem
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+SCHEMA: Final = Path(__file__).with_name("stored.schema.json")
+_REPAIR: Final = "expected a file of pytest-benchmark: pytest --benchmark-json=FILE"
+
+
+@final
+class StoredError(HettestError):
+    """A file of measurements is malformed, or not there."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One benchmark of one run."""
+
+    name: str
+    """The test's node id."""
+
+    median: float
+    """Seconds; of a paired one, placed."""
+
+    stddev: float
+    rounds: int
+    seconds: tuple[float, ...] = ()
+    """Of each round, in order; empty if the file does not keep them."""
+
+    paired: Paired | None = None
+    """Of `het_benchmark`."""
+
+
+@final
+@dataclass(frozen=True)
+class StoredRun:
+    """One file."""
+
+    path: Path
+    entries: tuple[Entry, ...]
+    commit: str = ""
+    """The commit's id; empty if it is not known."""
+
+    branch: str = ""
+    dirty: bool = False
+    """Whether the sources were other than those of the commit."""
+
+    when: datetime | None = None
+    machine: str = ""
+    """Its name and processor."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Entry]:
+        return {entry.name: entry for entry in self.entries}
+
+
+def read(path: Path) -> StoredRun:
+    """Return what the file at ``path`` holds.
+
+    Raises:
+        StoredError: There is no such file, or it is malformed; with line and key of each problem.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoredError([Problem(str(path), None, "", f"cannot be read: {error}")]) from error
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"found no JSON, {error.msg}; {_REPAIR}"
+        raise StoredError([Problem(str(path), error.lineno, "", message)]) from error
+    return _Reader(path, text, data).run()
+
+
+@final
+@dataclass
+class _Reader:
+    path: Path
+    text: str
+    data: Any
+    problems: list[Problem] = field(default_factory=list)
+
+    def run(self) -> StoredRun:
+        listed = self.data.get("benchmarks") if isinstance(self.data, dict) else None
+        if not isinstance(listed, list):
+            self._wrong(("benchmarks",), f"found no list of benchmarks; {_REPAIR}")
+            raise StoredError(self.problems)
+        entries = [self._entry(i, entry) for i, entry in enumerate(listed)]
+        names = [entry.name for entry in entries if entry is not None]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                self._wrong(("benchmarks", i), f"found {name} twice, expected each name once")
+        commit, machine = self._table("commit_info"), self._table("machine_info")
+        when = self._when()
+        if self.problems:
+            raise StoredError(self.problems)
+        return StoredRun(
+            path=self.path,
+            entries=tuple(entry for entry in entries if entry is not None),
+            commit=str(commit.get("id") or ""),
+            branch=str(commit.get("branch") or ""),
+            dirty=bool(commit.get("dirty")),
+            when=when,
+            machine=_machine(machine),
+        )
+
+    def _entry(self, index: int, found: Any) -> Entry | None:
+        key: Key = ("benchmarks", index)
+        stats = found.get("stats") if isinstance(found, dict) else None
+        name = found.get("fullname") if isinstance(found, dict) else None
+        if not isinstance(name, str) or not isinstance(stats, dict):
+            self._wrong(key, f"found no fullname and stats; {_REPAIR}")
+            return None
+        before = len(self.problems)
+        numbers = {n: self._seconds((*key, "stats", n), stats.get(n)) for n in ("median", "stddev")}
+        seconds = self._series((*key, "stats", "data"), stats.get("data", []))
+        rounds = stats.get("rounds")
+        if not isinstance(rounds, int) or rounds < 1:
+            self._wrong((*key, "stats", "rounds"), f"found {rounds!r}, expected 1 or more")
+        paired = self._paired((*key, "extra_info"), found.get("extra_info"))
+        if len(self.problems) > before:
+            return None
+        return Entry(name, numbers["median"], numbers["stddev"], int(rounds or 0), seconds, paired)
+
+    def _seconds(self, key: Key, found: Any) -> float:
+        if _is_number(found) and found >= 0:
+            return float(found)
+        self._wrong(key, f"found {found!r}, expected a number of seconds")
+        return math.nan
+
+    def _series(self, key: Key, found: Any) -> tuple[float, ...]:
+        if isinstance(found, list) and all(_is_number(second) for second in found):
+            return tuple(map(float, found))
+        self._wrong(key, "expected a list of seconds, one for each round")
+        return ()
+
+    def _paired(self, key: Key, info: Any) -> Paired | None:
+        if not isinstance(info, dict) or "hettest" not in info:
+            return None
+        errors = list(_validator().iter_errors(info["hettest"]))
+        for error in errors:
+            self._wrong((*key, "hettest", *error.absolute_path), error.message)
+        if errors:
+            return None
+        found = Paired.from_json(info["hettest"])
+        for message in _inconsistent(found):
+            self._wrong((*key, "hettest"), message)
+        return found
+
+    def _table(self, name: str) -> Mapping[str, Any]:
+        found = self.data.get(name, {})
+        if isinstance(found, dict):
+            return found
+        self._wrong((name,), f"found {found!r}, expected an object")
+        return {}
+
+    def _when(self) -> datetime | None:
+        found = self.data.get("datetime")
+        try:
+            return None if found is None else datetime.fromisoformat(found)
+        except (TypeError, ValueError):
+            self._wrong(("datetime",), f"found {found!r}, expected a time such as 2027-03-01T12:00")
+            return None
+
+    @cached_property
+    def _lines(self) -> Mapping[Key, int]:
+        return json_key_lines(self.text)
+
+    def _wrong(self, key: Key, message: str) -> None:
+        line = line_of(self._lines, key)
+        self.problems.append(Problem(str(self.path), line, show(key), message))
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+
+
+def _inconsistent(found: Paired) -> Iterator[str]:
+    """Yield what a measurement says that cannot all be true."""
+    timings, sweep = found.timings, found.sweep
+    if (timings is None) is not bool(found.not_timed):
+        yield "it says why it was not timed exactly if it was not; found both, or neither"
+    if timings is not None and len(timings.cpu_only) != len(timings.placed):
+        sides = f"{len(timings.cpu_only)} CPU-only rounds and {len(timings.placed)} placed ones"
+        yield f"found {sides}, expected as many of each"
+    if sweep is not None and len(sweep.sizes) != len(sweep.found):
+        yield f"found {len(sweep.found)} assessments of {len(sweep.sizes)} sizes"
+
+
+def _machine(info: Mapping[str, Any]) -> str:
+    cpu = info.get("cpu")
+    brand = cpu.get("brand_raw") if isinstance(cpu, dict) else None
+    return ", ".join(str(part) for part in (info.get("node"), brand) if part)
+
+
+def _validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+__all__ = ["Entry", "StoredError", "StoredRun", "read"]
