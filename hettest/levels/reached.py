@@ -19,8 +19,8 @@ from hettest.levels.reading import WORDS, blocker_of
 from hettest.levels.standing import Blocker, Reach, Rung, Standing
 from hettest.outcome import Outcome, Record, Status, weakest
 
-OBSERVED_FROM = 3
-"""The level from which the weakest evidence is told."""
+PLACED_FROM = 3
+"""The level from which it takes two devices, and from which the weakest evidence is told."""
 
 _GRADED = {"placement": "placement", "copies": "copies", "moved": "copies", "arrivals": "copies"}
 
@@ -95,7 +95,7 @@ def _reach(
         return Reach.BLOCKED, _told(blocker, blocking)
     if below is not None and below.reach is not Reach.REACHED:
         return below.reach, f"{below.name} is {below.reach}"
-    if part.beyond:
+    if part.beyond and part.step.level >= PLACED_FROM:
         return Reach.NOT_JUDGED, f"{part.beyond} cases of {name} need more devices than were named"
     if part.absent:
         return Reach.NOT_JUDGED, f"this installation lacks {part.absent[0]}, an item of the profile"
@@ -143,7 +143,7 @@ def _worst(records: Sequence[Record]) -> Blocker | None:
 
 def _evidence(plan: Sequence[Planned], run: Run) -> dict[str, str]:
     """Return the weakest grade of each kind of clause, of the items that passed."""
-    ids = [i.id for part in plan if part.step.level >= OBSERVED_FROM for i in part.items]
+    ids = [i.id for part in plan if part.step.level >= PLACED_FROM for i in part.items]
     records = [run.records[i] for i in ids if i in run.records and _passed(run.records[i])]
     grades: dict[str, str] = {}
     for kind in dict.fromkeys(_GRADED.values()):

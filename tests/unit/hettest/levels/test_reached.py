@@ -152,6 +152,15 @@ def test_too_few_devices_leave_a_level_unjudged(tmp_path: Path) -> None:
     assert found.next[0].reason == "1 cases of L3 need more devices than were named"
 
 
+def test_one_device_is_enough_up_to_l2(tmp_path: Path) -> None:
+    one = ("cpu:0",)
+    below = Step(2, None, (), {"ops/alone": ("plain",), "placement/apart": ("plain,policy=copy",)})
+    profile = replace(PROFILE, steps=(below,))
+    records = [record("ops/alone[plain,default=cpu:0]")]
+
+    assert judged(tmp_path, records, devices=one, profile=profile).level == 2
+
+
 def test_a_failure_is_named_before_what_was_not_run(tmp_path: Path) -> None:
     first = record("ops/alone[plain,default=cpu:0]", Outcome.NOT_RUN)
     second = record(ALONE, Outcome.FAILED)
