@@ -292,6 +292,7 @@ class KitSession:
                 reason = f"listed in {self.options.lock}, and not among the items of this run"
                 case = item.partition("[")[0]
                 self.ledger.add(Record(item, Outcome.NOT_RUN, reason, case=case))
+        self.ledger.close()
 
     def _died(self, item: str, worker: str) -> Record:
         level = self.ledger.selected.get(item)

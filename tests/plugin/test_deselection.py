@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,9 @@ def suite(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=TESTS)
 
 
-def report(pytester: pytest.Pytester, run: Run, *args: str) -> dict[str, object]:
+def report(pytester: pytest.Pytester, run: Run, *args: str) -> dict[str, Any]:
     run("--devices=cpu,sim,cuda", "--het-report=r.json", *args)
-    found: dict[str, object] = json.loads((pytester.path / "r.json").read_text())
+    found: dict[str, Any] = json.loads((pytester.path / "r.json").read_text())
     return found
 
 
@@ -103,3 +104,17 @@ def test_what_the_kit_leaves_out_is_not_counted_twice(pytester: pytest.Pytester,
     result = run("--devices=cpu")
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["deselected: 1 need more devices than were named"])
+
+
+@pytest.mark.parametrize("how", [("-x",), ("-x", "-n1")])
+def test_a_run_that_is_cut_short_is_not_run_for_the_rest(
+    pytester: pytest.Pytester, run: Run, suite: None, how: tuple[str, ...]
+) -> None:
+    found = report(pytester, run, *how)
+
+    ends = [item["outcome"] for item in found["items"]]
+    assert found["selected"] == len(ends) == 14
+    assert ends.count("failed") == 1
+    assert ends.count("not run") >= 9
+    cut = [item for item in found["items"] if item["reason"] == "the run was cut short"]
+    assert len(cut) >= 3

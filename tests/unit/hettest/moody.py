@@ -16,6 +16,9 @@ from hettest.backend import progress
 from hettest.backend.protocol import DeviceInfo, Options, Program
 from tests.unit.hettest import fake_backend
 
+HANGS = "MOODY_HANGS"
+"""Names the file to write, once it hangs, with the process that does."""
+
 
 def _crash() -> None:
     progress.note("kernel add -> main/%s on cpu:0")
@@ -28,6 +31,8 @@ def _leave() -> None:
 
 
 def _hang() -> None:
+    if HANGS in os.environ:
+        Path(os.environ[HANGS]).write_text(str(os.getpid()))
     while True:
         time.sleep(0.01)
 
