@@ -20,6 +20,7 @@ from hettest.cli.commands import (
     conformance_verify,
     doctor,
     list_items,
+    probe,
     report,
     run,
     waive_add,
@@ -36,7 +37,7 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for command in (doctor, list_items, run, report):
+    for command in (doctor, list_items, run, report, probe):
         app.command(command.NAME, help=command.HELP)(command.run)
     backends = typer.Typer(help="Work on backends of one's own.", no_args_is_help=True)
     backends.command(backend_check.NAME, help=backend_check.HELP)(backend_check.run)

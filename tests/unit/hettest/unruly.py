@@ -327,3 +327,14 @@ class ListsNames(Backend):
 class UnclaimedDevice(Backend):
     def devices(self) -> Sequence[Any]:
         return [*super().devices(), DeviceInfo("dsp:0", "dsp", 0)]
+
+
+class Declares(Backend):
+    """Claims `multiply`, which it cannot do, and not `add` of integers, which it can."""
+
+    capabilities = frozenset({*CLAIMS, "op:multiply", "-op:add:i32"})
+
+    def compile(self, program: Program, device_map: Mapping[str, str], options: Options) -> Any:
+        if "multiply" in program.text or "negative" in program.text:
+            raise NotImplementedError("no such kernel")
+        return super().compile(program, device_map, options)
