@@ -1,18 +1,22 @@
-# `make run`: real models and the corpus, checked.  `make test`: the tests.  `make check`: format,
-# lint, strict types, import layers.  Each sets up .venv from nothing but Python 3.11 or later.
+# `make run`: real models and the corpus, checked.  `make test`: the tests.  `make bench`: the
+# benchmarks, as one table.  `make check`: format, lint, strict types, import layers.  Each sets up
+# .venv from nothing but Python 3.11 or later.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check format docs clean
+.PHONY: run test bench check format docs clean
 
 run: $(READY)
 	$(BIN)/python -m benchmarks.real_models.main
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -q
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
 
 check: $(READY)
 	$(BIN)/ruff format --check .

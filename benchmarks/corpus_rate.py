@@ -14,6 +14,8 @@ import time
 from collections import Counter
 from typing import Final
 
+from benchmarks.figures import figure
+
 LIMIT: Final = 100.0
 
 DEVICES: Final = "cpu,sim"
@@ -48,9 +50,9 @@ def main() -> int:
         )
     session.backend.close()
     best = max(rates[1:])
-    kept = best >= LIMIT and not outcomes[Outcome.FAILED] and not outcomes[Outcome.CRASHED]
-    print(f"{best:.0f} items/s, at least {LIMIT:g}: {'kept' if kept else 'MISSED'}")
-    return int(not kept)
+    kept = figure("items judged", best, "/s", least=LIMIT)
+    wrong = outcomes[Outcome.FAILED] + outcomes[Outcome.CRASHED]
+    return int(not figure("items failed or crashed", wrong, most=0) or not kept)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.figures import figure
 from reference_vm.ir.nodes import Binding, Block, Call, Function, Var
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types import TensorType
@@ -98,9 +99,10 @@ def main() -> None:
         ratios = [a / b for a, b in zip(seconds, spent["NumPy"], strict=True)]
         print(
             f"{name}: {statistics.median(seconds) * 1e3:.2f} ms, "
-            f"{statistics.median(ratios):.2f}x NumPy, "
             f"largest error {np.abs(outs[name] - exact).max():.1e}"
         )
+        if name != "NumPy":
+            figure(f"{name}, against NumPy", statistics.median(ratios), " times")
 
 
 if __name__ == "__main__":

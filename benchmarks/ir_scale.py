@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.figures import figure
 from reference_vm.ir import structural, verify
 from reference_vm.ir.builder import FunctionBuilder, ModuleBuilder
 from reference_vm.ir.nodes import Module
@@ -72,16 +73,16 @@ def measure(bindings: int) -> dict[str, float]:
 
 
 def main(bindings: int = BINDINGS) -> int:
-    """Print the table; return 1 if a step is far from linear."""
+    """Print the figures; return 1 if a step is far from linear."""
     small, large = measure(bindings // 10), measure(bindings)
-    print(f"{'step':8} {bindings // 10:>9,} {bindings:>9,}   per second   over linear")
-    worst = 0.0
+    kept = True
     for step, seconds in large.items():
-        ratio = seconds / (10 * small[step])
-        worst = max(worst, ratio)
-        rate = bindings / seconds
-        print(f"{step:8} {small[step]:8.3f}s {seconds:8.3f}s {rate:12,.0f} {ratio:12.2f}x")
-    return int(worst > SLACK)
+        print(
+            f"{step}: {small[step]:.3f} s for {bindings // 10:,}, {seconds:.3f} s for {bindings:,}"
+        )
+        figure(f"{step}, statements", bindings / seconds, "/s")
+        kept &= figure(f"{step}, over linear", seconds / (10 * small[step]), " times", most=SLACK)
+    return int(not kept)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 import reference_vm as rv
+from benchmarks.figures import figure
 from benchmarks.real_models.fetch import fetch
 from benchmarks.real_models.lock import models
 from benchmarks.real_models.shapes import declared_shapes
-from benchmarks.side_by_side import in_turn, ratio, two_threads, unhampered, within
+from benchmarks.side_by_side import in_turn, ratio, two_threads, unhampered
 from reference_vm.session import Session
 
 LIMIT: Final = 2.5
@@ -63,9 +64,9 @@ def main() -> int:
         spent = in_turn(contenders, rounds=ROUNDS, pause=PAUSE)
         found = ratio(spent, "reference_vm", "onnxruntime")
         medians = [f"{name} {statistics.median(t) * 1e3:.2f} ms" for name, t in spent.items()]
-        print(f"batch {batch}, length {length}: {', '.join(medians)}, ratio {found:.2f}")
-        if (batch, length) == JUDGED:
-            kept = within(f"ratio at batch {batch}, length {length}", found, LIMIT)
+        print(", ".join(medians))
+        limit = LIMIT if (batch, length) == JUDGED else None
+        kept &= figure(f"batch {batch}, length {length}", found, " times", most=limit)
     return int(not kept)
 
 

@@ -1,6 +1,6 @@
 """How the time of ``plan-devices`` and ``insert-copies`` grows with the size of the program.
 
-    python benchmarks/planning_scale.py
+    python -m benchmarks.planning_scale
 
 prints, for placed programs of 10,000 and of 100,000 operators, the seconds of processor time that
 the two passes take together (best of several runs), the peak memory that they allocate, and the
@@ -17,9 +17,11 @@ from __future__ import annotations
 import argparse
 import gc
 import random
+import sys
 import time
 import tracemalloc
 
+from benchmarks.figures import figure
 from reference_vm.compiler import collector_at_rest
 from reference_vm.ir.nodes import Module
 from reference_vm.ops.catalog import OPS
@@ -33,6 +35,7 @@ from reference_vm.text import parse
 from reference_vm.types import DeviceMap
 
 SMALL, LARGE = 10_000, 100_000
+SECONDS, TIMES = 1.5, 13.0
 DEVICES = ("host", "a", "b")
 CONTEXT = PassContext(OPS, DeviceMap.parse("host=cpu:0,a=sim:0,b=sim:1"))
 LAYERS = {"layers": 60, "scattered": 1}
@@ -103,8 +106,8 @@ def peak_bytes(module: Module) -> int:
     return peak
 
 
-def main() -> None:
-    """Print the figures."""
+def main() -> int:
+    """Print the figures; return 1 if planning takes too long, or grows too fast."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--program", choices=LAYERS, default="layers")
@@ -114,9 +117,13 @@ def main() -> None:
     held = {n: peak_bytes(m) for n, m in modules.items()}
     for n in modules:
         print(f"{n:>7} operators: {taken[n]:.3f} s, peak {held[n] / 2**20:.1f} MiB")
-    print(f"ratio of times  {taken[LARGE] / taken[SMALL]:.1f}   (asked: at most 13, below 1.5 s)")
-    print(f"ratio of memory {held[LARGE] / held[SMALL]:.1f}")
+    kept = figure(f"{LARGE:,} operators", taken[LARGE], " s", most=SECONDS)
+    kept &= figure(
+        f"{LARGE:,} against {SMALL:,}", taken[LARGE] / taken[SMALL], " times", most=TIMES
+    )
+    figure(f"memory, {LARGE:,} against {SMALL:,}", held[LARGE] / held[SMALL], " times")
+    return int(not kept)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

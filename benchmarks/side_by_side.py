@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.figures import figure
+
 if TYPE_CHECKING:
     import onnx
 
@@ -74,10 +76,8 @@ def ratio(spent: Mapping[str, Sequence[float]], name: str, to: str) -> float:
 
 
 def within(what: str, value: float, limit: float, unit: str = "") -> bool:
-    """Print a measured value beside its limit, and return whether it keeps to it."""
-    kept = value <= limit
-    print(f"{what}: {value:.4g}{unit}, at most {limit:g}{unit}: {'kept' if kept else 'MISSED'}")
-    return kept
+    """Print a measured value beside its limit, note it, and return whether it keeps to it."""
+    return figure(what, value, unit, most=limit)
 
 
 __all__ = ["in_turn", "ratio", "two_threads", "unhampered", "within"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ def test_it(het_benchmark, device_pair):
 """
 )
 CLOCKED = clocked_backend.__name__
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "benchmarks.md"
 
 Timed = Callable[..., tuple[pytest.RunResult, dict[str, Any]]]
 
@@ -204,3 +206,14 @@ def test_without_pytest_benchmark_it_says_what_to_install(
 
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*needs pytest-benchmark: pip install 'hettest[[]bench[]]'*"])
+
+
+def test_the_example_of_the_guide_runs(pytester: pytest.Pytester) -> None:
+    example = GUIDE.read_text(encoding="utf-8").partition("```python\n")[2].partition("```\n")[0]
+    pytester.makepyfile(example)
+
+    result = pytester.runpytest_subprocess(
+        *("--devices=cpu,sim", "--benchmark-disable", "-p", "no:cacheprovider"), timeout=120
+    )
+
+    result.assert_outcomes(passed=2)
