@@ -23,7 +23,7 @@ from hettest.case.requirements import of_program
 from hettest.corpus import own_cases
 from hettest.language import DiagnosticError, parse
 from hettest.levels.plan import variant
-from hettest.levels.profile import EVERY_DEVICE, FOLDER, Profile, Step
+from hettest.levels.profile import EVERY_DEVICE, FOLDER, Profile, Step, from_json, published
 
 PAIR: Final = ("cpu:0", "sim:0")
 """Devices that give every variant its items; which they are does not matter."""
@@ -112,6 +112,27 @@ def _group(case: Case) -> str:
     return next((g for word, g in _GROUP_OF.items() if word in words), "dynamic shapes")
 
 
+def _compared(made: Profile) -> str:
+    """Return how ``made`` differs from the file of its name."""
+    if made.name not in published():
+        return f"{len(_variants(made))} variants, not published"
+    known = from_json(json.loads((FOLDER / f"{made.name}.json").read_text(encoding="utf-8")))
+    if known.digest == made.digest:
+        return f"{len(_variants(made))} variants, as published"
+    before, after = _variants(known), _variants(made)
+    gained, lost = len(after - before), len(before - after)
+    return f"{len(after)} variants; the published one lacks {gained} and has {lost} others"
+
+
+def _variants(profile: Profile) -> set[tuple[str, str, str]]:
+    return {
+        (step.name, case, name)
+        for step in profile.steps
+        for case, names in step.cases.items()
+        for name in names
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hettest.levels.freeze", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files")
@@ -121,8 +142,7 @@ def main() -> None:
         if write:
             text = json.dumps(made.to_json(), indent=1, ensure_ascii=False)
             (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-        items = sum(len(variants) for step in made.steps for variants in step.cases.values())
-        print(f"{name} {made.digest} ({items} variants)")
+        print(f"{name} {made.digest}: {_compared(made)}")
 
 
 if __name__ == "__main__":
