@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from hettest.bench.statistics import is_level, warm_up
@@ -147,11 +148,8 @@ class WarmUp:
     settled: bool
     """Whether both sides had stopped getting faster or slower when it ended."""
 
-    seconds: float
-    """How long it took."""
-
     per_round: float
-    """Seconds that a round takes, at the end: four runs and what is between them."""
+    """Seconds that a round takes, the median: four runs and what is between them."""
 
 
 def warmed_up(alternation: Alternation, seconds: float) -> WarmUp:
@@ -159,17 +157,18 @@ def warmed_up(alternation: Alternation, seconds: float) -> WarmUp:
 
     At most `MANY` rounds, and at least one, however long it takes.
     """
-    start = time.perf_counter()
-    logs: list[list[float]] = [[], []]
-    settled, spent, last = False, 0.0, 0.0
-    while not settled and len(logs[0]) < MANY and (not logs[0] or spent + last <= seconds):
-        found = timed_rounds(alternation, 1)
-        for series, values in zip(logs, found, strict=True):
-            series += values
-        last, spent = time.perf_counter() - start - spent, time.perf_counter() - start
-        if len(logs[0]) % FEW == 0:
-            settled = all(_is_over(series) for series in logs)
-    return WarmUp(len(logs[0]), settled, spent, last)
+    sides: tuple[list[float], list[float]] = [], []
+    spent: list[float] = []
+    settled = False
+    while not settled and len(spent) < MANY:
+        if spent and sum(spent) + median(spent) > seconds:
+            break
+        start = time.perf_counter()
+        for series, found in zip(sides, timed_rounds(alternation, 1), strict=True):
+            series += found
+        spent.append(time.perf_counter() - start)
+        settled = len(spent) % FEW == 0 and all(map(_is_over, sides))
+    return WarmUp(len(spent), settled, median(spent))
 
 
 def _is_over(seconds: list[float]) -> bool:

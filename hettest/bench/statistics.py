@@ -133,7 +133,7 @@ def assess(
     reason = _spoiled(ratios, kept, band)
     word = Verdict.AMBIGUOUS if reason else verdict(found, band)
     if word is Verdict.AMBIGUOUS and not reason:
-        reason = f"{found.low:.3g} to {found.high:.3g} reaches over an edge of the {band:.0%} band"
+        reason = f"the interval reaches over an edge of the {band:.0%} band"
     return Assessment(
         verdict=word,
         ratio=found.ratio,
