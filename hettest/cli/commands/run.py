@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hettest.case.expansion import Item
+from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.errors import UsageError
@@ -121,7 +121,7 @@ def _run(items: Sequence[Item], session: KitSession) -> None:
     for item in items:
         session.ledger.select(item.id, item.case.level)
     try:
-        for item in _with_progress(items):
+        for item in with_progress(items):
             session.ledger.add(session.run(item))
     except KeyboardInterrupt:
         typer.echo("interrupted: the items that are left are not run", err=True)
@@ -139,17 +139,6 @@ def _show(session: KitSession, as_json: bool) -> None:
         typer.echo(f"crashed: {session.crash}", err=True)
     for path in session.options.reports:
         write(path, content)
-
-
-def _with_progress(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items, with a bar on the terminal if there is one."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(items, "running", console=Console(stderr=True), transient=True)
 
 
 def _print(records: Iterable[Record]) -> None:
