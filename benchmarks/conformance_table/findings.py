@@ -1,21 +1,28 @@
 """What is known of an engine: how it is run, and each fault that the corpus finds in it.
 
-One TOML file per engine. A finding names the cases or items that fail of it, ``ops/sum/values`` or
-``ops/sum/values[nothing``, and holds a minimal program in the engine's own words. Every failure
-must have one finding, and every finding a failure, so that neither outlives the other.
+One TOML file per engine. A finding names the items that fail of it and at which stage, in the words
+of a waiver, and holds a minimal program in the engine's own words. The waivers that the adapter
+ships are written from the findings, so that neither says what the other does not.
 """
 
 from __future__ import annotations
 
+import datetime
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
 from hettest.outcome import Outcome, Record
+from hettest.waivers.audit import problems
+from hettest.waivers.loader import FORMAT
+from hettest.waivers.model import Waiver, Waivers, stages
+from hettest.waivers.writing import render
 
 FAULTS: Final = (Outcome.FAILED, Outcome.CRASHED)
+OWNER: Final = "hettest"
+COMMAND: Final = "python -m benchmarks.conformance_table"
 
 
 @final
@@ -24,8 +31,8 @@ class Finding:
     """One fault of an engine, checked by hand."""
 
     title: str
-    cases: tuple[str, ...]
-    """Ids of cases, or beginnings of ids of items up to a ``,`` or ``]``."""
+    fails: Mapping[str, tuple[str, ...]]
+    """By stage, such as ``values`` or ``run``: patterns of items or cases that fail there."""
 
     text: str
     program: str
@@ -34,9 +41,30 @@ class Finding:
     link: str | None = None
     """A public report, or the engine's own words on it."""
 
-    def explains(self, item: str) -> bool:
-        """Whether the finding is about the item of this id."""
-        return any(_is_of(item, pattern) for pattern in self.cases)
+    def waivers(self, expires: datetime.date) -> Waivers:
+        """Return a waiver for each pattern and stage."""
+        return Waivers(
+            tuple(
+                Waiver(
+                    case=pattern,
+                    stage=stage,
+                    kind="permanent",
+                    reason=self.title,
+                    issue=self.link or "",
+                    owner=OWNER,
+                    expires=expires,
+                )
+                for stage, patterns in self.fails.items()
+                for pattern in patterns
+            )
+        )
+
+    def explains(self, record: Record) -> bool:
+        """Whether the finding is about a stage at which the item failed."""
+        return record.outcome in FAULTS and any(
+            waiver.covers(record) and waiver.stage in stages(record)
+            for waiver in self.waivers(datetime.date.max).entries
+        )
 
 
 @final
@@ -45,15 +73,27 @@ class Engine:
     """An engine that the corpus is run on."""
 
     key: str
-    """The name of its page and of its file here; also of its backend."""
+    """The name of its page, of its file here and of its waiver file."""
 
     title: str
+    backend: str
+    """As ``--het-backend`` names it."""
+
     packages: tuple[str, ...]
     """What its versions are told by; the first one is the engine itself."""
 
     devices: tuple[str, ...]
+    expires: datetime.date
+    """The last day on which its waivers hold."""
+
     about: str
     findings: tuple[Finding, ...]
+
+    @property
+    def waivers(self) -> Waivers:
+        """The waivers of all findings."""
+        found = (finding.waivers(self.expires).entries for finding in self.findings)
+        return Waivers(tuple(entry for entries in found for entry in entries))
 
 
 def read(folder: Path) -> tuple[Engine, ...]:
@@ -65,29 +105,24 @@ def read(folder: Path) -> tuple[Engine, ...]:
     return tuple(_engine(path) for path in sorted(folder.glob("*.toml")))
 
 
-def unexplained(engine: Engine, records: Iterable[Record]) -> list[Record]:
-    """Return the failures that no finding of the engine is about."""
-    return [
-        record
-        for record in records
-        if record.outcome in FAULTS and not any(f.explains(record.id) for f in engine.findings)
-    ]
+def waiver_file(engine: Engine) -> str:
+    """Return the text of the waiver file that the engine's adapter ships."""
+    head = f"# Written by `{COMMAND}` from the findings of {engine.key}.toml there.\n"
+    return "\n".join([f"{head}format = {FORMAT}\n", *map(render, engine.waivers.entries)])
 
 
-def idle(engine: Engine, records: Iterable[Record]) -> list[tuple[Finding, str]]:
-    """Return the patterns of findings that no failure matches any more."""
-    failing = [record.id for record in records if record.outcome in FAULTS]
-    return [
-        (finding, pattern)
-        for finding in engine.findings
-        for pattern in finding.cases
-        if not any(_is_of(item, pattern) for item in failing)
-    ]
+def unexplained(engine: Engine, records: Sequence[Record]) -> list[Record]:
+    """Return the failures of which some stage has no finding."""
+    today = datetime.date.min
+    return [r for r in records if engine.waivers.applied(r, today).outcome in FAULTS]
 
 
-def _is_of(item: str, pattern: str) -> bool:
-    rest = item.removeprefix(pattern)
-    return item.startswith(pattern) and rest[:1] in ("", "[", ",", "]")
+def idle(engine: Engine, records: Sequence[Record], cases: Collection[str]) -> Iterator[str]:
+    """Yield what of the findings nothing fails of any more, in one line each."""
+    for finding in engine.findings:
+        waivers = finding.waivers(datetime.date.max)
+        for told in problems(waivers, records, cases, datetime.date.min):
+            yield f"{finding.title}: {told.lstrip(': ')}"
 
 
 def _engine(path: Path) -> Engine:
@@ -95,8 +130,10 @@ def _engine(path: Path) -> Engine:
     return Engine(
         path.stem,
         found["title"],
-        _texts(found["packages"]),
-        _texts(found["devices"]),
+        found["backend"],
+        tuple(found["packages"]),
+        tuple(found["devices"]),
+        found["expires"],
         found["about"].strip(),
         tuple(map(_finding, found.get("finding", ()))),
     )
@@ -105,12 +142,8 @@ def _engine(path: Path) -> Engine:
 def _finding(found: dict[str, Any]) -> Finding:
     return Finding(
         found["title"],
-        _texts(found["cases"]),
+        {stage: tuple(patterns) for stage, patterns in found["fails"].items()},
         found["text"].strip(),
         found["program"].strip(),
         found.get("link"),
     )
-
-
-def _texts(found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(found)

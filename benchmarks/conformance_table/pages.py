@@ -9,15 +9,16 @@ from importlib.metadata import version
 from typing import Final
 
 from benchmarks.conformance_table.findings import (
+    COMMAND,
     FAULTS,
     Finding,
     idle,
     unexplained,
 )
-from benchmarks.conformance_table.runs import LEVELS, EngineRun
+from benchmarks.conformance_table.runs import EngineRun
 from hettest.outcome import Outcome, Record
 
-COMMAND: Final = "python -m benchmarks.conformance_table"
+INSTALL: Final = "pip install 'hettest[backends,jax,torch,tvm]'"
 
 _PLACED: Final = ("placement/", "planning/", "bugs/", "runs/")
 """The areas that the table of all engines shows case by case."""
@@ -25,19 +26,24 @@ _PLACED: Final = ("placement/", "planning/", "bugs/", "runs/")
 _SHOWN: Final = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.UNSUPPORTED)
 
 _LEVEL_NAMES: Final = {
+    0: "opens, compiles, refuses",
+    1: "memory round trips",
     2: "one operator on one device",
     3: "explicit placement",
     4: "planning",
+    5: "shapes, control flow, functions",
+    6: "asynchrony, faults, state",
 }
 
 _INTRODUCTION: Final = """\
 # Conformance of other engines
 
-The corpus, levels 2 to 4, on engines that this project ships adapters for. Every failure that a
-finding explains was checked by hand and has a minimal program on the engine's page; an item that an
-engine cannot express is unsupported by declaration, never a pass.
+The corpus on the engines that this project ships adapters for. Every failure that a finding
+explains was checked by hand and has a minimal program on the engine's page, and a waiver in the
+file that the adapter ships; an item that an engine cannot express is unsupported by declaration,
+never a pass.
 
-Written by `{command}`, with `pip install 'hettest[backends,jax,tvm]'`.
+Written by `{command}`, with `{install}`.
 The command fails if an item fails that no finding explains, or if a finding explains nothing any
 more. `hettest run --backend=jax --devices=cpu:0,cpu:1` runs one engine by itself.
 
@@ -55,7 +61,9 @@ def index(runs: Sequence[EngineRun]) -> str:
     packages = {p: v for run in runs for p, v in run.versions.items()}
     packages |= {name: version(name) for name in ("hettest", "numpy")}
     listed = ", ".join(f"{name} {number}" for name, number in sorted(packages.items()))
-    head = _INTRODUCTION.format(command=COMMAND, python=platform.python_version(), packages=listed)
+    head = _INTRODUCTION.format(
+        command=COMMAND, install=INSTALL, python=platform.python_version(), packages=listed
+    )
     return "\n".join([head, "## Counts", "", *_counts(runs), "", *_cases(runs)])
 
 
@@ -64,7 +72,7 @@ def _counts(runs: Sequence[EngineRun]) -> Iterable[str]:
     yield _row("---", "---", "---", *("---:" for _ in _SHOWN), "---:")
     for run in runs:
         link = f"[{run.engine.title}]({run.engine.key}.md)"
-        for level in LEVELS:
+        for level in sorted({r.level for r in run.records if r.level is not None}):
             ended = Counter(r.outcome for r in run.records if r.level == level)
             numbers = [str(ended[outcome]) for outcome in _SHOWN]
             name = f"{level}: {_LEVEL_NAMES[level]}"
@@ -115,7 +123,7 @@ def page(run: EngineRun, shown: Mapping[str, str]) -> str:
 
 
 def _found(number: int, finding: Finding, records: Iterable[Record], shown: str) -> Iterable[str]:
-    items = [r for r in records if r.outcome in FAULTS and finding.explains(r.id)]
+    items = [r for r in records if finding.explains(r)]
     cases = ", ".join(f"`{case}`" for case in dict.fromkeys(map(_case, items)))
     yield from (f"### {number}. {finding.title}", "", finding.text, "")
     if finding.link is not None:
@@ -153,6 +161,4 @@ def problems(run: EngineRun) -> list[str]:
     """Return one line for each failure without a finding and each finding without a failure."""
     key, left = run.engine.key, unexplained(run.engine, run.records)
     lines = [f"{key}: no finding explains {record.id}: {record.reason}" for record in left]
-    for finding, pattern in idle(run.engine, run.records):
-        lines.append(f"{key}: nothing fails of {pattern!r} any more ({finding.title})")
-    return lines
+    return lines + [f"{key}: {line}" for line in idle(run.engine, run.records, run.cases)]
