@@ -29,6 +29,13 @@ class _Windows:
         around = [(self.pads[axis], self.pads[axis + rank]) for axis in reversed(range(rank))]
         return functional(torch).pad(x, [n for pair in around for n in pair], value=value)
 
+    @property
+    def is_even(self) -> bool:
+        """Whether each axis has one padding for both sides, of half the kernel at most."""
+        rank = len(self.kernel)
+        small = all(p <= k // 2 for p, k in zip(self.pads, self.kernel, strict=False))
+        return small and self.pads[:rank] == self.pads[rank:]
+
     def behind(self, extra: Sequence[int]) -> _Windows:
         """Return windows with more padding behind."""
         rank = len(self.kernel)
@@ -127,18 +134,27 @@ def _average_pool(
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> Any:
-    """PyTorch's own pool has no dilation and one padding for both sides: sums over all windows."""
+    """PyTorch's own pool has no dilation and one padding for both sides; else sums of windows."""
     windows = _windows(x, kernel_shape, strides, pads, dilations, auto_pad)
-    ones = windows.padded(torch, torch.ones_like(x), 1 if count_include_pad else 0)
-    padded = windows.padded(torch, x, 0)
-    if ceil_mode:
-        more = _last_started(x, windows)
-        rest = _Windows(
-            windows.kernel, windows.strides, windows.dilations, (0,) * len(windows.pads)
+    rank = len(windows.kernel)
+    if windows.is_even and set(windows.dilations) == {1}:
+        pool = _by_rank(torch, "avg_pool", rank)
+        return pool(
+            x, windows.kernel, windows.strides, windows.pads[:rank], ceil_mode, count_include_pad
         )
-        ones = rest.behind(more).padded(torch, ones, 0)
-        padded = rest.behind(more).padded(torch, padded, 0)
-    return _summed(torch, padded, windows) / _summed(torch, ones, windows)
+    wide = _wide(torch, x)
+    ones = windows.padded(torch, torch.ones_like(wide), 1 if count_include_pad else 0)
+    padded = windows.padded(torch, wide, 0)
+    if ceil_mode:
+        rest = _Windows(windows.kernel, windows.strides, windows.dilations, (0,) * (2 * rank))
+        rest = rest.behind(_last_started(x, windows))
+        ones, padded = rest.padded(torch, ones, 0), rest.padded(torch, padded, 0)
+    return (_summed(torch, padded, windows) / _summed(torch, ones, windows)).to(x.dtype)
+
+
+def _wide(torch: Any, x: Any) -> Any:
+    """Return ``x`` in a dtype in which steps between do not round what is to be judged."""
+    return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _summed(torch: Any, x: Any, windows: _Windows) -> Any:
@@ -151,13 +167,13 @@ def _summed(torch: Any, x: Any, windows: _Windows) -> Any:
 
 
 def _lp_pool(torch: Any, x: Any, *, p: int, **attrs: Any) -> Any:
-    ceil_mode = attrs.pop("ceil_mode")
-    kernel = attrs.pop("kernel_shape")
+    """``torch.nn.functional.lp_pool2d`` has neither padding nor dilation: sums of windows."""
+    ceil_mode, kernel = attrs.pop("ceil_mode"), attrs.pop("kernel_shape")
     windows = _windows(x, kernel, **attrs)
     if ceil_mode:
         windows = windows.behind(_last_started(x, windows))
-    powers = windows.padded(torch, torch.abs(x) ** p, 0)
-    return _summed(torch, powers, windows) ** (1 / p)
+    powers = windows.padded(torch, torch.abs(_wide(torch, x)) ** p, 0)
+    return (_summed(torch, powers, windows) ** (1 / p)).to(x.dtype)
 
 
 def _conv_transpose(
@@ -174,32 +190,31 @@ def _conv_transpose(
     output_padding: Any,
     output_shape: Any,
 ) -> Any:
-    """The whole result, cut or padded to what is kept of it."""
+    """The whole result without its bias, cut or padded to what is kept of it."""
     rank = x.ndim - 2
     steps, gaps = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
-    spread = _by_rank(torch, "conv_transpose", rank)
-    whole = spread(x, w, b, steps, 0, 0, group, gaps)
     more = tuple(output_padding or (0,) * rank)
-    around = []
+    around = tuple(pads or (0,) * (2 * rank))
+    spread = _by_rank(torch, "conv_transpose", rank)
+    if auto_pad == "NOTSET" and not output_shape and around[:rank] == around[rank:]:
+        return spread(x, w, b, steps, around[:rank], more, group, gaps)
+    whole = spread(_wide(torch, x), _wide(torch, w), None, steps, 0, 0, group, gaps)
+    cuts = []
     for axis in range(rank):
         full = whole.shape[axis + 2] + more[axis]
         if output_shape or auto_pad.startswith("SAME"):
             kept = output_shape[axis] if output_shape else x.shape[axis + 2] * steps[axis]
             total = max(full - kept, 0)
-            less = total // 2
-            before = less if auto_pad == "SAME_UPPER" else total - less
+            before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+        elif auto_pad == "VALID":
+            before, kept = 0, full
         else:
-            before = 0 if auto_pad == "VALID" or not pads else pads[axis]
-            after = 0 if auto_pad == "VALID" or not pads else pads[axis + rank]
-            kept = full - before - after
-        around.append((-before, kept + before - whole.shape[axis + 2]))
-    if b is not None and any(after > 0 for _, after in around):
-        whole = whole - b.reshape(-1, *(1,) * rank)
-    flat = [n for pair in reversed(around) for n in pair]
-    cut = functional(torch).pad(whole, flat)
-    if b is not None and any(after > 0 for _, after in around):
-        cut = cut + b.reshape(-1, *(1,) * rank)
-    return cut
+            before, kept = around[axis], full - around[axis] - around[axis + rank]
+        cuts.append((-before, kept + before - whole.shape[axis + 2]))
+    cut = functional(torch).pad(whole, [n for pair in reversed(cuts) for n in pair])
+    if b is not None:
+        cut = cut + _wide(torch, b).reshape(-1, *(1,) * rank)
+    return cut.to(x.dtype)
 
 
 def _layer_norm(
