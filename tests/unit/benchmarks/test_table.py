@@ -81,6 +81,14 @@ def test_a_script_without_time_is_not_run_and_the_run_incomplete() -> None:
     assert bench.exit_code([row, bench.Row("other", (), 1.0, "exit code 1")]) == 1
 
 
+def test_a_script_that_is_cut_short_keeps_what_it_found(script: Script) -> None:
+    row = bench.run(script("figure('rate', 1, '/s')\nimport time; time.sleep(60)"), (), 5.0)
+
+    assert (row.problem, row.ran) == ("not finished: no time left", False)
+    assert [figure.what for figure in row.figures] == ["rate"]
+    assert bench.exit_code([row]) == 6
+
+
 def test_the_table_has_a_line_for_each_figure_and_each_problem() -> None:
     figures = (Figure("a", 1.234, " s", most=1.0), Figure("b", 123456, "/s"))
     rows = [bench.Row("one", figures, 3.0), bench.Row("two", (), 0.0, "not run: x", ran=False)]
@@ -99,7 +107,7 @@ def test_the_table_has_a_line_for_each_figure_and_each_problem() -> None:
 
 def test_an_unknown_script_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench.main(["nothing"]) == 2
-    assert "found no benchmark nothing; there are minilm, " in capsys.readouterr().err
+    assert "found no benchmark nothing; there are fused_elementwise, " in capsys.readouterr().err
 
 
 def test_a_figure_is_printed_and_noted(
