@@ -93,12 +93,21 @@ def items(devices: tuple[str, ...], *patterns: str) -> tuple[Item, ...]:
     return select(corpus(), devices, patterns=patterns or AREAS).items
 
 
+def one_of_each_sweep(found: Sequence[Item]) -> tuple[Item, ...]:
+    """Return the first item for each run, binding and policy: dtypes choose no devices."""
+    first: dict[tuple[object, ...], Item] = {}
+    for item in found:
+        key = (item.case.id, item.name, tuple(item.binding.items()), item.policy, item.default)
+        first.setdefault(key, item)
+    return tuple(first.values())
+
+
 @pytest.mark.parametrize(("devices", "decoy"), MAPS, ids=[",".join(d) for d, _ in MAPS])
 def test_cases_pass_on_other_ids_and_touch_no_decoy(devices: tuple[str, ...], decoy: str) -> None:
     backend = Watched(decoy)
     environment = Environment(backend, backend.name, devices, {})
 
-    for item in items(devices):
+    for item in one_of_each_sweep(items(devices)):
         record = run_item(item, environment)
         assert record.outcome in (Outcome.PASSED, Outcome.UNSUPPORTED), record.text
         assert not backend.found, f"{item.id} touched {decoy}: {backend.found}"
