@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Final, final
 
+from hettest.backend import progress
 from hettest.backend.protocol import (
     Copy,
     DeviceInfo,
@@ -42,6 +43,7 @@ from reference_vm.diagnostics import DiagnosticError
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Module
 from reference_vm.runtime.perturbation import Doubling
+from reference_vm.runtime.telling import Telling
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
 from reference_vm.targets.catalog import target_for
@@ -175,7 +177,7 @@ class Executable:
             Rejected: An argument does not fit, or the run ended in a located error.
         """
         start, before = self.session.memory(), self._readings()
-        observer = None if self.doubled is None else Doubling(self.doubled)
+        observer = self._observer()
         try:
             results = self.session.run(
                 entry, *args, keep=self.keep, profile=True, observer=observer
@@ -192,10 +194,18 @@ class Executable:
                 name: Memory(start[name].current, after.current, after.peak)
                 for name, after in end.items()
             },
-            intermediates=self.session.intermediates,
+            intermediates=observer.kept.found
+            if isinstance(observer, Telling)
+            else self.session.intermediates,
             profile=tuple(timings(trace)),
             metered=_since(before, self._readings()),
         )
+
+    def _observer(self) -> Doubling | Telling | None:
+        """Return who is to watch a run, if not the session's own observer."""
+        if self.doubled is not None:
+            return Doubling(self.doubled)
+        return Telling(progress.note) if self.keep and progress.is_open() else None
 
     def synchronize(self) -> None:
         self.session.synchronize()

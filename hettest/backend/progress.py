@@ -63,6 +63,11 @@ def record_to(box: mmap.mmap | None) -> None:
     _recorder.box = box
 
 
+def is_open() -> bool:
+    """Whether anything is written, so that what is dear to say need not be said."""
+    return _recorder.box is not None
+
+
 def step(text: str) -> None:
     """Say what the kit asks for now; what the backend noted before is wiped."""
     _recorder.write(0, _STEP, text)
