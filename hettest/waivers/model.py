@@ -11,7 +11,8 @@ from typing import Final, final
 from hettest.outcome import Outcome, Record, Status
 
 STAGES: Final = (
-    *("values", "placement", "copies", "moved", "arrivals", "arguments", "memory", "diagnostics"),
+    *("values", "placement", "copies", "moved", "arrivals", "evidence", "arguments", "memory"),
+    "diagnostics",
     *("backend", "compile", "run", "crash", "timeout"),
 )
 """The clauses, and the stages of items that end outside them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -12,7 +13,9 @@ from hettest.errors import UsageError
 from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.waivers import Waiver, Waivers, load, problems
 from hettest.waivers.loader import parse
+from hettest.waivers.model import STAGES
 
+ROOT = Path(__file__).parents[4]
 TODAY = date(2026, 11, 30)
 LATER = date(2027, 3, 1)
 ITEM = "ops/max/nan[plain,host=cpu:0,accel=cuda:1,policy=copy]"
@@ -221,3 +224,11 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no-such\.toml: the waivers cannot be read"):
         load(tmp_path / "no-such.toml")
+
+
+def test_every_clause_that_the_kit_checks_can_be_waived() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "hettest/expect").glob("*.py"))
+
+    found = set(re.findall(r'Clause\(\s*"([a-z]+)"', source))
+    assert len(found) > 5
+    assert found <= set(STAGES)
