@@ -152,17 +152,33 @@ class Seen:
     """The devices on which each variable was computed: ``main/%s``."""
 
     transfers: tuple[Transfer, ...]
+    reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What each of them computes with, as the program is written: such variables, and parameters
+    of the entry."""
+
+    results: tuple[str, ...] = ()
+    """What the program returns, named likewise."""
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        """Return plain data from which `from_json` makes what is equal."""
+        data: dict[str, Any] = {
             "placement": {name: list(devices) for name, devices in self.placement.items()},
             "transfers": [asdict(transfer) for transfer in self.transfers],
         }
+        if self.reads:
+            data["reads"] = {name: list(sources) for name, sources in self.reads.items()}
+        if self.results:
+            data["results"] = list(self.results)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Seen:
-        placement = {name: tuple(devices) for name, devices in data["placement"].items()}
-        return cls(placement, tuple(Transfer(**transfer) for transfer in data["transfers"]))
+        placement, reads = (
+            {name: tuple(words) for name, words in data.get(key, {}).items()}
+            for key in ("placement", "reads")
+        )
+        transfers = tuple(Transfer(**transfer) for transfer in data["transfers"])
+        return cls(placement, transfers, reads, tuple(data.get("results", ())))
 
 
 @final

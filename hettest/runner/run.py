@@ -32,9 +32,10 @@ from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
 from hettest.expect.situation import Earlier, Situation
 from hettest.language import Module
-from hettest.outcome import Clause, Outcome, Record, Seen, Status, Transfer, worst
+from hettest.outcome import Clause, Outcome, Record, Status, worst
 from hettest.runner.cases import CaseData, arguments, literal
 from hettest.runner.program import TextProgram
+from hettest.runner.seen import seen
 from hettest.runner.story import failure, replay
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def run_item(item: Item, environment: Environment) -> Record:
         text=text,
         requires=environment.data.requires(item),
         lacks=ended.lacks,
-        seen=_seen(item, run.observation),
+        seen=seen(item, run.observation, environment.data.module(item.case)),
     )
 
 
@@ -108,21 +109,6 @@ def unjudged(item: Item, outcome: Outcome, reason: str) -> Record:
         proves=case.clauses,
         devices=item.devices,
     )
-
-
-def _seen(item: Item, observation: Observation | None) -> Seen | None:
-    """Return what reports draw of a run on more than one device."""
-    if observation is None or len(set(item.devices)) < 2:
-        return None
-    placement: dict[str, tuple[str, ...]] = {}
-    for execution in observation.executions or ():
-        for name in execution.defines:
-            placement[name] = tuple(dict.fromkeys((*placement.get(name, ()), execution.device)))
-    transfers = tuple(
-        Transfer(c.value, c.source, c.target, c.bytes, c.cause, c.reader, c.count)
-        for c in observation.copies or ()
-    )
-    return Seen(placement, transfers)
 
 
 @final
