@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,12 @@ def run(
     into: Annotated[
         Path, typer.Option("--into", help="the folder to put the package's own folder in")
     ] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="print the files as JSON")] = False,
 ) -> None:
-    for path in write(name, into):
+    written = write(name, into)
+    if as_json:
+        typer.echo(json.dumps({"files": list(map(str, written))}, indent=1))
+        return
+    for path in written:
         typer.echo(str(path))
     typer.echo(f"next: cd {os.path.relpath(into / name)} && pytest")
