@@ -68,3 +68,20 @@ def test_the_ini_file_may_choose_it(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nhet_backend = tests.unit.hettest.fake_backend:Backend\n")
 
     pytester.runpytest("--devices=cpu").assert_outcomes(passed=1)
+
+
+def test_options_in_its_name_reach_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(device): assert device.backend.name == 'other'\n")
+    named = "tests.unit.hettest.fake_backend:Backend:name=other"
+
+    pytester.runpytest("--devices=cpu", f"--het-backend={named}").assert_outcomes(passed=1)
+
+
+def test_an_option_that_it_does_not_have_is_wrong_usage(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEST)
+    named = "tests.unit.hettest.fake_backend:Backend:nam=other"
+
+    result = pytester.runpytest("--devices=cpu", f"--het-backend={named}")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*has no option nam; its options are fault, name, claims; *"])

@@ -88,7 +88,7 @@ def test_every_program_of_the_corpus_comes_back_and_keeps_the_schema() -> None:
 
 
 @given(modules())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_random_modules_come_back_and_keep_the_schema(module: Module) -> None:
     back = round_trip(module)
 
