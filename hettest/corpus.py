@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import final
 
+from hettest.case.clauses import TABLE
 from hettest.case.expansion import Item, expand
 from hettest.case.loader import load
 from hettest.case.model import Case
@@ -16,6 +17,8 @@ from hettest.devicemap import Binding
 from hettest.errors import UsageError
 
 _HERE = Path(__file__).parent
+CLAUSES = TABLE.name
+"""The list of clauses that a folder of cases of one's own may have."""
 
 
 def corpus_root() -> Path:
@@ -31,8 +34,8 @@ def corpus_root() -> Path:
 
 
 def case_files(root: Path) -> tuple[Path, ...]:
-    """Return the case files under ``root``, sorted by id."""
-    return tuple(sorted(root.rglob("*.toml")))
+    """Return the case files under ``root``, sorted by id; a list of clauses there is none."""
+    return tuple(sorted(path for path in root.rglob("*.toml") if path != root / CLAUSES))
 
 
 def case_ids(root: Path) -> tuple[str, ...]:

@@ -7,16 +7,16 @@ follow from the definition; its summary states a fact.
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from hettest.case.clauses import Clause
 from hettest.case.counts import Transfers, transfers
-from hettest.case.expansion import DEVICE_COUNTS, Item, expand, roles_of
+from hettest.case.expansion import Item, expand, roles_of
 from hettest.case.explicit import NotExplicit
-from hettest.case.faults import fault_classes
+from hettest.case.keys import wrong_keys
 from hettest.case.levels import wrong_level
 from hettest.case.loader import load, markers
 from hettest.case.model import ORACLE, Case, Counts, Limits, Run, Tensor, Written
@@ -35,97 +35,36 @@ from hettest.language import (
     parse,
 )
 
-MOST_ITEMS = 12
-"""Items that one combination of a file's sweep may give on two devices."""
 
-MOST_SWEPT = 120
-"""Items that all its combinations may give."""
+def problems_in(
+    files: Iterable[Path], root: Path, listed: Mapping[str, Clause] | None = None
+) -> Iterator[Problem]:
+    """Yield every problem of the case files, file by file.
 
-PAIR = ("cpu:0", "sim:0")
-_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
-_AREAS = ("op", "dtype", "construct", "shape", "policy", "device", "observe", "diagnostics", "mode")
-
-
-def problems_in(files: Iterable[Path], root: Path) -> Iterator[Problem]:
-    """Yield every problem of the case files, file by file; ids are paths under ``root``."""
+    Args:
+        files: The case files.
+        root: The folder under which their ids are paths.
+        listed: The clauses that they may name; ``None`` if any will do.
+    """
     for path in files:
         try:
             cases = load(path, root)
         except CaseError as error:
             yield from error.problems
             continue
-        yield from _file_problems(path, cases)
+        yield from _file_problems(path, cases, listed)
 
 
-def _file_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
-    case = cases[0]
-    yield from _id_problems(case)
-    yield from _summary_problems(case)
-    yield from _word_problems(case)
-    yield from _fault_problems(case)
-    yield from _size_problems(path, cases)
+def _file_problems(
+    path: Path, cases: Sequence[Case], listed: Mapping[str, Clause] | None
+) -> Iterator[Problem]:
+    yield from wrong_keys(path, cases, listed)
     seen: set[str] = set()
     for one in cases:
         for problem in _Checker(one).problems():
             if str(problem) not in seen:
                 seen.add(str(problem))
                 yield problem
-
-
-def _size_problems(path: Path, cases: Sequence[Case]) -> Iterator[Problem]:
-    counts = [len(expand(case, PAIR)) for case in cases]
-    for found, most, what in (
-        (max(counts), MOST_ITEMS, " for one combination of its sweep" if len(counts) > 1 else ""),
-        (sum(counts), MOST_SWEPT, ""),
-    ):
-        if found > most:
-            devices = ", ".join(PAIR)
-            message = f"gives {found} items on {devices}{what}; at most {most} are allowed"
-            yield Problem(str(path), None, "", message)
-
-
-def _id_problems(case: Case) -> Iterator[Problem]:
-    if not _ID.fullmatch(case.id):
-        message = f"the id {case.id} is not area/name in snake_case"
-        yield Problem(str(case.path), None, "", message)
-
-
-def _summary_problems(case: Case) -> Iterator[Problem]:
-    summary = case.summary
-    first, wish = summary.split()[0], re.search(r"\b(should|shall|will)\b", summary)
-    if wish is not None:
-        wrong = f"says '{wish[0]}'; state what holds, in the present tense"
-    elif summary.endswith("."):
-        wrong = "ends in a full stop; it is a phrase"
-    elif first.istitle():
-        wrong = "begins with a capital; it is a phrase"
-    elif re.search(r"#\d+|\bissue\b", summary):
-        wrong = "names an issue; that belongs in origin"
-    else:
-        return
-    yield Problem(str(case.path), None, "summary", wrong)
-
-
-def _word_problems(case: Case) -> Iterator[Problem]:
-    for word in case.requires:
-        if word not in DEVICE_COUNTS and word.partition(":")[0] not in _AREAS:
-            message = (
-                f"{word} is no word; known are {', '.join(sorted(DEVICE_COUNTS))}, and words that "
-                f"begin with {', '.join(f'{area}:' for area in _AREAS)}"
-            )
-            yield Problem(str(case.path), None, "requires", message)
-
-
-def _fault_problems(case: Case) -> Iterator[Problem]:
-    if case.fault is None:
-        return
-    found = fault_classes().get(case.fault)
-    if found is None:
-        known = ", ".join(fault_classes())
-        yield Problem(str(case.path), None, "fault", f"{case.fault} is none of {known}")
-    elif found.feature is not None:
-        message = f"{case.fault} ({found.name}) is listed as without cases: {found.feature}"
-        yield Problem(str(case.path), None, "fault", message)
 
 
 @final

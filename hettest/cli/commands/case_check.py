@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from hettest.case.clauses import listed_for
 from hettest.case.lint import problems_in
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import UsageError
@@ -26,7 +27,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="print problems as JSON")] = False,
 ) -> None:
     files, folder = _files(corpus_root() if root is None else root)
-    problems = list(problems_in(files, folder))
+    listed = listed_for(folder, corpus_root())
+    problems = list(problems_in(files, folder, listed))
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(p) for p in problems], indent=1))
     else:
