@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hettest import items as ours
-from hettest import options, registration
+from hettest import narrowing, options, registration, workers
 from hettest.bench.hooks import AsBenchmarks, timing_lines, with_timing
 from hettest.errors import BackendCrash, HettestError, UsageError
 from hettest.fixtures import (
@@ -61,8 +61,6 @@ _MARKERS = (
 )
 _HELD = pytest.StashKey[ExitStack]()
 """On a test: the real devices that it holds while it runs."""
-
-_BY_PYTEST = "by pytest (-k, -m, --deselect, --lf, or a plugin)"
 
 _FINISHED = (
     pytest.ExitCode.OK,
@@ -123,23 +121,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     kit = config.stash[KEY]
     if kit.options.devices and not config.option.collectonly:
-        _check(kit, items, config)
-    kit.ledger.leave_out(_BY_PYTEST, len(kit.seen - kit.dropped - {i.nodeid for i in items}))
-    kept, dropped = [], []
-    for item in items:
-        wrong = ours.wrong_mark(item) if ours.is_ours(item) else None
-        if wrong is not None:
-            raise pytest.UsageError(f"{item.nodeid}: {wrong}")
-        reason = _left_out(item)
-        if reason is None:
-            kept.append(item)
-            continue
-        kit.ledger.leave_out(reason)
-        dropped.append(item)
+        narrowing.check(kit, items, config)
+    dropped = narrowing.narrow(kit, items)
     if dropped:
-        kit.dropped.update(item.nodeid for item in dropped)
         config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -149,38 +134,14 @@ def pytest_make_collect_report(
     """Note what there is before ``--lf`` narrows it, which does so while tests are collected."""
     report = yield
     if collector.config.getoption("lf", False):
-        found = (node for node in report.result if isinstance(node, pytest.Item))
-        kit = collector.config.stash[KEY]
-        kit.seen.update(item.nodeid for item in found if ours.is_ours(item))
+        narrowing.note_collected(collector.config.stash[KEY], report.result)
     return report
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Count what others leave out, so that it is said."""
-    for item in items:
-        kit = item.config.stash[KEY]
-        if ours.is_ours(item) and item.nodeid not in kit.dropped and _left_out(item) is None:
-            kit.dropped.add(item.nodeid)
-            kit.ledger.leave_out(_BY_PYTEST)
-
-
-def _check(kit: KitSession, items: list[pytest.Item], config: pytest.Config) -> None:
-    """End the run before its first test if it makes no sense."""
-    found = [ours.case_of(item) is not None for item in items if ours.is_ours(item)]
-    try:
-        if any(found):
-            kit.check(kit.tested.apart)
-        if not all(found):
-            kit.check(kit.tested.here)
-    except UsageError as error:
-        if not hasattr(config, "workerinput"):
-            raise pytest.UsageError(str(error)) from error
-        kit.usage = str(error)  # a worker cannot end the run; its controller will
-        items.clear()
-
-
-def _left_out(item: pytest.Item) -> str | None:
-    return ours.left_out(item) if ours.is_ours(item) else None
+    if items:
+        narrowing.note_deselected(items[0].config.stash[KEY], items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -233,7 +194,7 @@ def _ended_before(item: pytest.Item, kit: KitSession) -> Record | None:
     if lacking:
         reason = f"not claimed: {', '.join(lacking)}"
         return replace(Record(item.nodeid, Outcome.UNSUPPORTED, reason), lacks=lacking)
-    if devices:
+    if devices and item.stash.get(_HELD, None) is None:  # a rerun holds them already
         held = item.stash[_HELD] = ExitStack()
         held.enter_context(kit.locks.hold(devices))
     return None
@@ -272,7 +233,7 @@ class _Listener:
     def pytest_testnodedown(self, node: Any) -> None:
         output = getattr(node, "workeroutput", None) or {}
         if "hettest" in output:
-            self.kit.merge(output["hettest"])
+            workers.merge(self.kit, output["hettest"])
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -288,7 +249,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     kit.release()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["hettest"] = kit.to_worker_output()
+        output["hettest"] = workers.output_of(kit)
         return
     own = int(session.exitstatus)
     if kit.usage is not None:

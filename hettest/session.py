@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import pytest
 
@@ -239,33 +238,6 @@ class KitSession:
             reason=f"missing device {reason}",
             counted=failed or self.options.policy != "skip",
         )
-
-    def to_worker_output(self) -> dict[str, Any]:
-        """Return what the controller of a distributed run must know of this worker's."""
-        return {
-            "selected": [[item, level] for item, level in self.ledger.selected.items()],
-            "deselected": dict(self.ledger.deselected),
-            "nodes": dict(self.nodes),
-            "crash": self.crash,
-            "usage": self.usage,
-            "offered": self.offered,
-            "left_out": self.left_out,
-            "claims": self.claims,
-            "waivers": None if self.own_waivers is None else str(self.own_waivers),
-        }
-
-    def merge(self, output: Mapping[str, Any]) -> None:
-        """Take over what a worker knows; every worker collects the same items."""
-        for item, level in output["selected"]:
-            self.ledger.select(item, level)
-        self.ledger.deselected.update(output["deselected"])
-        self.nodes.update(output["nodes"])
-        self.crash = self.crash or output["crash"]
-        self.usage = self.usage or output["usage"]
-        self.offered, self.left_out = output["offered"], output["left_out"]
-        self.claims = self.claims or tuple(output["claims"])
-        if output["waivers"] is not None:
-            self.own_waivers = Path(output["waivers"])
 
     def release(self) -> None:
         """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
