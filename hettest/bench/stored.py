@@ -16,35 +16,20 @@ taken for one without.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
+from hettest.bench.located import Document, StoredError, validator
 from hettest.bench.measurement import Paired
-from hettest.case.json_lines import json_key_lines
 from hettest.case.lines import Path as Key
-from hettest.case.lines import line_of, show
-from hettest.errors import HettestError, Problem
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
 
 SCHEMA: Final = Path(__file__).with_name("stored.schema.json")
 _REPAIR: Final = "expected a file of pytest-benchmark: pytest --benchmark-json=FILE"
-
-
-@final
-class StoredError(HettestError):
-    """A file of measurements is malformed, or not there."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
 
 
 @final
@@ -65,6 +50,11 @@ class Entry:
 
     paired: Paired | None = None
     """Of `het_benchmark`."""
+
+    unit: str = "seconds"
+    """Of the median; an imported benchmark may have measured something else."""
+
+    bigger_is_better: bool = False
 
 
 @final
@@ -96,31 +86,20 @@ def read(path: Path) -> StoredRun:
     Raises:
         StoredError: There is no such file, or it is malformed; with line and key of each problem.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoredError([Problem(str(path), None, "", f"cannot be read: {error}")]) from error
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        message = f"found no JSON, {error.msg}; {_REPAIR}"
-        raise StoredError([Problem(str(path), error.lineno, "", message)]) from error
-    return _Reader(path, text, data).run()
+    return _Reader(Document.load(path, _REPAIR)).run()
 
 
 @final
 @dataclass
 class _Reader:
-    path: Path
-    text: str
-    data: Any
-    problems: list[Problem] = field(default_factory=list)
+    document: Document
 
     def run(self) -> StoredRun:
-        listed = self.data.get("benchmarks") if isinstance(self.data, dict) else None
+        data = self.document.data
+        listed = data.get("benchmarks") if isinstance(data, dict) else None
         if not isinstance(listed, list):
             self._wrong(("benchmarks",), f"found no list of benchmarks; {_REPAIR}")
-            raise StoredError(self.problems)
+            raise StoredError(self.document.problems)
         entries = [self._entry(i, entry) for i, entry in enumerate(listed)]
         names = [entry.name for entry in entries if entry is not None]
         for i, name in enumerate(names):
@@ -128,10 +107,9 @@ class _Reader:
                 self._wrong(("benchmarks", i), f"found {name} twice, expected each name once")
         commit, machine = self._table("commit_info"), self._table("machine_info")
         when = self._when()
-        if self.problems:
-            raise StoredError(self.problems)
+        self.document.require_sound()
         return StoredRun(
-            path=self.path,
+            path=self.document.path,
             entries=tuple(entry for entry in entries if entry is not None),
             commit=str(commit.get("id") or ""),
             branch=str(commit.get("branch") or ""),
@@ -147,16 +125,26 @@ class _Reader:
         if not isinstance(name, str) or not isinstance(stats, dict):
             self._wrong(key, f"found no fullname and stats; {_REPAIR}")
             return None
-        before = len(self.problems)
+        before = len(self.document.problems)
         numbers = {n: self._seconds((*key, "stats", n), stats.get(n)) for n in ("median", "stddev")}
         seconds = self._series((*key, "stats", "data"), stats.get("data", []))
         rounds = stats.get("rounds")
         if not isinstance(rounds, int) or rounds < 1:
             self._wrong((*key, "stats", "rounds"), f"found {rounds!r}, expected 1 or more")
         paired = self._paired((*key, "extra_info"), found.get("extra_info"))
-        if len(self.problems) > before:
+        unit, bigger = self._imported((*key, "extra_info"), found.get("extra_info"))
+        if len(self.document.problems) > before:
             return None
-        return Entry(name, numbers["median"], numbers["stddev"], int(rounds or 0), seconds, paired)
+        return Entry(
+            name=name,
+            median=numbers["median"],
+            stddev=numbers["stddev"],
+            rounds=int(rounds or 0),
+            seconds=seconds,
+            paired=paired,
+            unit=unit,
+            bigger_is_better=bigger,
+        )
 
     def _seconds(self, key: Key, found: Any) -> float:
         if _is_number(found) and found >= 0:
@@ -173,7 +161,7 @@ class _Reader:
     def _paired(self, key: Key, info: Any) -> Paired | None:
         if not isinstance(info, dict) or "hettest" not in info:
             return None
-        errors = list(_validator().iter_errors(info["hettest"]))
+        errors = list(validator(SCHEMA).iter_errors(info["hettest"]))
         for error in errors:
             self._wrong((*key, "hettest", *error.absolute_path), error.message)
         if errors:
@@ -183,28 +171,35 @@ class _Reader:
             self._wrong((*key, "hettest"), message)
         return found
 
+    def _imported(self, key: Key, info: Any) -> tuple[str, bool]:
+        """Return the unit, and whether more of it is better; seconds unless it was imported."""
+        found = info.get("imported") if isinstance(info, dict) else None
+        if found is None:
+            return "seconds", False
+        unit = found.get("unit") if isinstance(found, dict) else None
+        bigger = found.get("bigger_is_better") if isinstance(found, dict) else None
+        if not isinstance(unit, str) or not isinstance(bigger, bool):
+            self._wrong((*key, "imported"), "expected unit, a text, and bigger_is_better")
+            return "", False
+        return unit, bigger
+
     def _table(self, name: str) -> Mapping[str, Any]:
-        found = self.data.get(name, {})
+        found = self.document.data.get(name, {})
         if isinstance(found, dict):
             return found
         self._wrong((name,), f"found {found!r}, expected an object")
         return {}
 
     def _when(self) -> datetime | None:
-        found = self.data.get("datetime")
+        found = self.document.data.get("datetime")
         try:
             return None if found is None else datetime.fromisoformat(found)
         except (TypeError, ValueError):
             self._wrong(("datetime",), f"found {found!r}, expected a time such as 2027-03-01T12:00")
             return None
 
-    @cached_property
-    def _lines(self) -> Mapping[Key, int]:
-        return json_key_lines(self.text)
-
     def _wrong(self, key: Key, message: str) -> None:
-        line = line_of(self._lines, key)
-        self.problems.append(Problem(str(self.path), line, show(key), message))
+        self.document.wrong(key, message)
 
 
 def _is_number(found: Any) -> bool:
@@ -227,12 +222,6 @@ def _machine(info: Mapping[str, Any]) -> str:
     cpu = info.get("cpu")
     brand = cpu.get("brand_raw") if isinstance(cpu, dict) else None
     return ", ".join(str(part) for part in (info.get("node"), brand) if part)
-
-
-def _validator() -> Validator:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 __all__ = ["Entry", "StoredError", "StoredRun", "read"]

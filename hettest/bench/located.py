@@ -1,0 +1,115 @@
+"""A JSON file with the line of each of its keys, so that whatever is wrong with it can be found.
+
+::
+
+    document = Document.load(path, "expected a file of pytest-benchmark")
+    document.check(SCHEMA)                          # raises StoredError, each problem with its line
+    document.wrong(("benchmarks", 3), "found no name")
+    document.require_sound()                        # raises what was found wrong
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hettest.case.json_lines import json_key_lines
+from hettest.case.lines import Path as Key
+from hettest.case.lines import line_of, show
+from hettest.errors import HettestError, Problem
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+
+@final
+class StoredError(HettestError):
+    """A file of measurements is malformed, or not there."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+@final
+@dataclass
+class Document:
+    """One file, and what was found wrong with it."""
+
+    path: Path
+    text: str
+    data: Any
+    problems: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, path: Path, repair: str, *, before: str = "") -> Document:
+        """Return what the file holds, of any shape.
+
+        Args:
+            path: The file.
+            repair: What was expected, for whoever gave another file.
+            before: What stands before the JSON: of a script, ``window.DATA = ``.
+
+        Raises:
+            StoredError: There is no such file, or it holds no JSON; with the line.
+        """
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoredError([Problem(str(path), None, "", f"cannot be read: {error}")]) from error
+        if before:
+            text = _without(path, text, before)
+        try:
+            return cls(path, text, json.loads(text))
+        except json.JSONDecodeError as error:
+            message = f"found no JSON, {error.msg}; {repair}"
+            raise StoredError([Problem(str(path), error.lineno, "", message)]) from error
+        except RecursionError as error:
+            message = f"found JSON that is nested too deeply; {repair}"
+            raise StoredError([Problem(str(path), None, "", message)]) from error
+
+    def check(self, schema: Path) -> None:
+        """Hold the data to a schema.
+
+        Raises:
+            StoredError: They have another shape; with line and key of each problem.
+        """
+        for error in validator(schema).iter_errors(self.data):
+            self.wrong(tuple(error.absolute_path), error.message)
+        self.require_sound()
+
+    def wrong(self, key: Key, message: str) -> None:
+        """Note that something is wrong with what stands at ``key``."""
+        line = line_of(self._lines, key)
+        self.problems.append(Problem(str(self.path), line, show(key), message))
+
+    def require_sound(self) -> None:
+        """Raise `StoredError` if anything was found wrong."""
+        if self.problems:
+            raise StoredError(self.problems)
+
+    @cached_property
+    def _lines(self) -> Mapping[Key, int]:
+        return json_key_lines(self.text)
+
+
+def validator(schema: Path) -> Validator:
+    """Return what holds data to the schema in a file."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def _without(path: Path, text: str, before: str) -> str:
+    """Return the text with blanks in place of what stands before the JSON, so that lines stay."""
+    bare = text.lstrip()
+    if not bare.startswith(before.strip()):
+        message = f"found {bare[:30]!r} at the start, expected {before.strip()!r}"
+        raise StoredError([Problem(str(path), 1, "", message)])
+    start = len(text) - len(bare) + len(before.strip())
+    blank = "".join(char if char == "\n" else " " for char in text[:start])
+    return blank + text[start:].rstrip().removesuffix(";")
