@@ -7,7 +7,7 @@ names are attributes that load it when they are first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -69,6 +69,7 @@ __all__ = [
     "Unknown",
     "VirtualDevice",
     "bytes_of",
+    "elements_to_json",
     "evaluate_dim",
     "from_json",
     "from_onnx",
@@ -83,6 +84,7 @@ __all__ = [
     "to_json",
     "to_numpy",
     "to_onnx",
+    "to_placed_onnx",
 ]
 
 _LAZY = {
@@ -169,6 +171,44 @@ def to_onnx(module: Module, entry: str | None = None) -> bytes:
 
     serialized: bytes = write(module, entry).SerializeToString()
     return serialized
+
+
+def to_placed_onnx(
+    module: Module,
+    entry: str,
+    devices: Sequence[str],
+    roles: Mapping[str, str],
+    default: str | None = None,
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return one function as a serialized ONNX model with places, and what ONNX cannot say.
+
+    Args:
+        module: The program.
+        entry: The function.
+        devices: The devices of the model's configuration, the host first.
+        roles: The device of each role that the program leaves open.
+        default: Where all runs that the program does not place; ``None`` to say nothing of it.
+
+    Raises:
+        DiagnosticError: ONNX cannot express the function; the diagnostic says what.
+    """
+    from reference_vm.exchange import to_placed_onnx as write
+
+    model, unsaid = write(module, entry, devices, roles, default)
+    return model.SerializeToString(deterministic=True), unsaid
+
+
+def elements_to_json(dtype: str, shape: tuple[int, ...], data: bytes) -> dict[str, Any]:
+    """Return a tensor's elements as docs/reference/program-json.md says, under ``data`` or ``hex``.
+
+    Args:
+        dtype: The name of its dtype.
+        shape: Its shape.
+        data: Its bytes, little-endian, one byte for each element below eight bits.
+    """
+    from reference_vm.exchange.json_values import elements_to_json as write
+
+    return write(nodes.Constant(DTYPES[dtype], shape, data))
 
 
 @cache

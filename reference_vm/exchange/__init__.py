@@ -5,7 +5,7 @@ The package onnx is loaded by the first model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,30 @@ def to_onnx(module: Module, entry: str | None = None) -> ModelProto:
     return exported(module, entry)
 
 
+def to_placed_onnx(
+    module: Module,
+    entry: str | None,
+    devices: Sequence[str],
+    roles: Mapping[str, str],
+    default: str | None = None,
+) -> tuple[ModelProto, tuple[str, ...]]:
+    """Return the model for one entry, with the places of its nodes, and what ONNX cannot say.
+
+    Args:
+        module: The program.
+        entry: The function; ``main``, or the only one there is, if none is named.
+        devices: The devices of the model's configuration, the host first.
+        roles: The device of each role that the program leaves open.
+        default: Where all runs that the program does not place; ``None`` to say nothing of it.
+
+    Raises:
+        CompileError: As for `to_onnx`.
+    """
+    with _onnx():
+        from reference_vm.exchange.export_model import to_placed_onnx as exported
+    return exported(module, entry, devices, roles, default)
+
+
 @contextmanager
 def _onnx() -> Iterator[None]:
     """Let an import inside end in a diagnostic where onnx is missing."""
@@ -57,4 +81,4 @@ def _onnx() -> Iterator[None]:
         raise CompileError(catalog.missing_package("ONNX models", "onnx", "onnx")) from error
 
 
-__all__ = ["from_json", "from_onnx", "to_json", "to_onnx"]
+__all__ = ["from_json", "from_onnx", "to_json", "to_onnx", "to_placed_onnx"]

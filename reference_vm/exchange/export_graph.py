@@ -11,6 +11,7 @@ from onnx import GraphProto, ValueInfoProto, helper
 from reference_vm.exchange import export_ops_elementwise, export_ops_movement, export_ops_nn
 from reference_vm.exchange.element_types import to_element_type
 from reference_vm.exchange.export_dims import DimWriter, SymbolSource
+from reference_vm.exchange.export_placement import NodePlaces
 from reference_vm.exchange.export_writer import (
     ExportCall,
     ExportTable,
@@ -85,6 +86,9 @@ class Exporter:
     """Exports one function, and those that it calls in place."""
 
     module: Module
+    places: NodePlaces | None = None
+    """Where nodes are said to run; ``None`` to leave that out."""
+
     calling: list[str] = field(default_factory=list)
 
     def graph(self, function: Function) -> GraphProto:
@@ -97,8 +101,7 @@ class Exporter:
         inputs: list[ValueInfoProto] = []
         for param in function.params:
             scope.bind(param, self._input(param.name, _known(param), writer, inputs, scope.where))
-        self.calling.append(function.name)
-        result = self._block(function.body, writer, scope)
+        result = self._body(function, writer, scope)
         outputs = _outputs(result, _known(function.body.result), writer)
         nodes, constants = writer.nodes, writer.initializers
         return helper.make_graph(nodes, function.name, inputs, outputs, constants)
@@ -125,7 +128,10 @@ class Exporter:
     def _binding(self, binding: Binding, writer: GraphWriter, scope: _Scope) -> Named:
         start, name = len(writer.nodes), binding.var.name
         value = self._expr(binding.value, _known(binding.var), name, writer, scope)
-        return _renamed(value, name, start, writer)
+        named = _renamed(value, name, start, writer)
+        if self.places is not None:
+            self.places.place(binding, writer.nodes[start:], scope.where)
+        return named
 
     def _expr(
         self, expr: Expr, type_: Type, name: str, writer: GraphWriter, scope: _Scope
@@ -204,8 +210,13 @@ class Exporter:
             if not isinstance(arg, Var):
                 raise inexpressible(where, f"@{callee} is given a function")
             inner.bind(param, scope.values[arg])
-        self.calling.append(callee)
-        result = self._block(function.body, writer, inner)
+        return self._body(function, writer, inner)
+
+    def _body(self, function: Function, writer: GraphWriter, scope: _Scope) -> Named:
+        if self.places is not None:
+            self.places.signature(function)
+        self.calling.append(function.name)
+        result = self._block(function.body, writer, scope)
         self.calling.pop()
         return result
 

@@ -2,17 +2,20 @@
 
 What ONNX can express is first-order: straight lines, ``if``, tuples taken apart, calls of other
 functions written out in place. The rest is refused with the reason, never exported without it.
-Placement is not part of the graph; copies and hints become identities. Tuples of parameters and
-results are flattened.
+Copies and hints become identities. Tuples of parameters and results are flattened. Placement is
+left out, or said in ONNX's own device configurations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from onnx import ModelProto, helper, shape_inference
 
 from reference_vm.exchange.export_graph import OPSET, Exporter
+from reference_vm.exchange.export_placement import IR_VERSION as PLACED_IR_VERSION
+from reference_vm.exchange.export_placement import NodePlaces
 from reference_vm.exchange.export_writer import inexpressible
 from reference_vm.ir import verify
 from reference_vm.ir.nodes import Function, Module
@@ -31,14 +34,43 @@ def to_onnx(module: Module, entry: str | None = None) -> ModelProto:
         CompileError: The module is at fault, or ``inexpressible``: ONNX has no way to say what it
             does; the message says what and where.
     """
+    return _model(module, entry, None)
+
+
+def to_placed_onnx(
+    module: Module,
+    entry: str | None,
+    devices: Sequence[str],
+    roles: Mapping[str, str],
+    default: str | None = None,
+) -> tuple[ModelProto, tuple[str, ...]]:
+    """Return the model for one entry, with the places of its nodes, and what ONNX cannot say.
+
+    Args:
+        module: The program.
+        entry: As for `to_onnx`.
+        devices: The devices of the model's configuration, the host first.
+        roles: The device of each role that the program leaves open.
+        default: Where all runs that the program does not place; ``None`` to say nothing of it.
+
+    Raises:
+        CompileError: As for `to_onnx`.
+    """
+    places = NodePlaces(devices, roles, default)
+    model = _model(module, entry, places)
+    places.declare(model)
+    return model, tuple(places.unsaid)
+
+
+def _model(module: Module, entry: str | None, places: NodePlaces | None) -> ModelProto:
     verify.verify(module)
     typed = InferTypes().run(module, PassContext(OPS))
     function = _entry(typed, entry)
     opsets = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(
-        Exporter(typed).graph(function),
+        Exporter(typed, places).graph(function),
         opset_imports=opsets,
-        ir_version=IR_VERSION,
+        ir_version=IR_VERSION if places is None else PLACED_IR_VERSION,
         producer_name="hettest",
     )
     try:
@@ -57,4 +89,4 @@ def _entry(module: Module, name: str | None) -> Function:
     return found[wanted]
 
 
-__all__ = ["IR_VERSION", "to_onnx"]
+__all__ = ["IR_VERSION", "to_onnx", "to_placed_onnx"]
