@@ -246,13 +246,7 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
                 f"expected {want.dtype}{list(want.shape)}"
             )
             return Check("expected", Status.FAILS, detail, float("inf"))
-        literal = Estimate.exact(want, estimate.dtype)
-        allowed = np.where(np.isinf(estimate.errors), 0.0, estimate.errors)
-        if estimate.dtype.is_float:
-            allowed = allowed + np.abs(np.nan_to_num(literal.value, posinf=0.0, neginf=0.0)) * (
-                estimate.dtype.unit_roundoff
-            )
-        comparison = compare(array, Estimate(literal.value, allowed, estimate.dtype))
+        comparison = compare(array, held_to(estimate, want))
         if comparison.worst > worst:
             worst, place = comparison.worst, comparison.place
             found, wanted_ = array[place], want[place]
@@ -261,6 +255,44 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
                 f"result {number}, element {list(place)}: found {found}, expected {wanted_}{share}"
             )
     return Check("expected", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
+
+
+def held_to(estimate: Estimate, literal: Array) -> Estimate:
+    """Return a literal result with the errors that it allows: the oracle's, and its own rounding.
+
+    An element that the oracle leaves undecided is the literal's alone.
+    """
+    exact = Estimate.exact(literal, estimate.dtype)
+    allowed = np.where(np.isinf(estimate.errors), 0.0, estimate.errors)
+    if estimate.dtype.is_float:
+        size = np.abs(np.nan_to_num(exact.value, posinf=0.0, neginf=0.0))
+        allowed = allowed + size * estimate.dtype.unit_roundoff
+    return Estimate(exact.value, allowed, estimate.dtype)
+
+
+def agreeing(estimate: Estimate) -> Estimate:
+    """Return an estimate whose undecided elements have to agree with the oracle's own decision.
+
+    Up to a share of `UNDECIDED` they may be anything, and their error stays infinite.
+    """
+    undecided = np.isinf(estimate.errors)
+    if np.count_nonzero(undecided) <= UNDECIDED * undecided.size:
+        return estimate
+    allowed = np.where(undecided, FLOOR * _unit(estimate) * estimate.scale, estimate.errors)
+    return Estimate(estimate.value, allowed, estimate.dtype)
+
+
+def estimates(
+    module: Module, entry: str, args: Sequence[Value], *, seed: int = 0
+) -> list[Estimate]:
+    """Return what a run's results are held to by the bound, in order, tuples looked through.
+
+    Raises:
+        CompileError: The oracle cannot walk the program.
+        ExecutionError: The data is at fault.
+    """
+    evaluation = oracle.evaluate(module, entry, args)
+    return _Runs(module, entry, args, evaluation, None, seed).settled()
 
 
 def _local(
