@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 CAN_ISOLATE: Final = os.name == "posix"
 POLICIES: Final = ("incomplete", "fail", "skip")
 DEFAULT_BACKEND: Final = "reference_vm"
-ENDINGS: Final = (".json", ".xml", ".md")
+ENDINGS: Final = (".json", ".xml", ".md", ".html")
 """What the names of reports end in, as `hettest.report.FORMATS` makes them."""
+
+_NEEDS: Final = {".html": ("jinja2", "report")}
+"""The package that a form of report needs, and the extra that brings it."""
 
 
 @final
@@ -160,10 +164,21 @@ def require_ending(path: Path, option: str) -> None:
     """Find out whether there is a form of report for the path's ending.
 
     Raises:
-        UsageError: There is none; names the option, as it was given, and the endings.
+        UsageError: There is none, or none can be made; names the option, as it was given.
     """
     if path.suffix not in ENDINGS:
         raise UsageError(f"{option}: the name must end in {' or '.join(ENDINGS)}")
+    lack = lacking(path.suffix)
+    if lack is not None:
+        raise UsageError(f"{option}: {lack}")
+
+
+def lacking(ending: str) -> str | None:
+    """Return what must be installed to make a form of report; ``None`` if nothing."""
+    package, extra = _NEEDS.get(ending, ("", ""))
+    if not package or find_spec(package) is not None:
+        return None
+    return f"a report in HTML needs {package}: pip install 'hettest[{extra}]'"
 
 
 def require_writable(path: Path) -> None:

@@ -86,7 +86,7 @@ def register(parser: pytest.Parser) -> None:
         dest="het_report",
         action="append",
         metavar="PATH",
-        help="write a report: .json, .md, or .xml for JUnit; may be given more than once",
+        help="write a report: .json, .md, .html, or .xml for JUnit; may be given more than once",
     )
     group.addoption(
         "--het-update-golden",

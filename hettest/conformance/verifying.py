@@ -16,8 +16,9 @@ from hettest.errors import UsageError
 from hettest.levels import profile as profiles
 from hettest.levels.judged import covered, standings
 from hettest.levels.standing import Standing
+from hettest.options import lacking
 from hettest.outcome import Outcome, Record
-from hettest.report import FORMATS, ReportContent, json_report
+from hettest.report import FORMATS, ReportContent, json_report, makeable
 from hettest.report.provenance import packages
 from hettest.waivers.loader import parse as parse_waivers
 
@@ -120,6 +121,7 @@ def _check_report(
     if not foreign:
         verdict.problems += _recomputed(made, content)
     verdict.problems += _rendered(made, content, files)
+    verdict.notes += _uncompared(files)
     verdict.notes += _versions(made)
 
 
@@ -204,10 +206,18 @@ def _rendered(made: Manifest, content: ReportContent, files: Mapping[str, bytes]
     """Yield which form of the report says something else; only the same kit can tell."""
     if made.packages.get("hettest") != packages("hettest").get("hettest"):
         return
-    for ending in _DERIVED:
+    for ending, form in makeable().items():
         name = f"report{ending}"
-        if name in files and files[name] != FORMATS[ending](content, None).encode():
+        if ending in _DERIVED and name in files and files[name] != form(content, None).encode():
             yield f"{name}: does not say what {manifest.REPORT} says"
+
+
+def _uncompared(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield which form of the report cannot be made here, and so was not compared."""
+    for ending in _DERIVED:
+        lack = lacking(ending)
+        if lack is not None and f"report{ending}" in files:
+            yield f"report{ending} was not compared with {manifest.REPORT}: {lack}"
 
 
 def _versions(made: Manifest) -> Iterator[str]:

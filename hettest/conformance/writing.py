@@ -14,7 +14,7 @@ from hettest.conformance.manifest import Manifest
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import UsageError
 from hettest.levels.profile import Profile
-from hettest.report import FORMATS
+from hettest.report import FORMATS, makeable
 from hettest.report.content import ReportContent, environment
 from hettest.report.provenance import packages
 
@@ -93,7 +93,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _files(content: ReportContent, profile: Profile, waivers: Path | None) -> dict[str, bytes]:
-    files = {f"{_STEM}{end}": form(content, None).encode() for end, form in FORMATS.items()}
+    files = {f"{_STEM}{end}": form(content, None).encode() for end, form in makeable().items()}
     files[manifest.PROFILE] = _json(profile.to_json())
     files[manifest.ENVIRONMENT] = _json(_environment(content))
     if waivers is not None:

@@ -1,4 +1,4 @@
-"""Reports of a run: text and Markdown for people, JSON and JUnit for machines."""
+"""Reports of a run: text, Markdown and HTML for people, JSON and JUnit for machines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from hettest.errors import UsageError
+from hettest.options import lacking
 from hettest.report.content import ReportContent
 
 Form = Callable[[ReportContent, ReportContent | None], str]
@@ -31,8 +32,24 @@ def _markdown(content: ReportContent, former: ReportContent | None = None) -> st
     return markdown.render(content, former)
 
 
-FORMATS: Final[Mapping[str, Form]] = {".json": _json, ".xml": _junit, ".md": _markdown}
+def _html(content: ReportContent, former: ReportContent | None = None) -> str:
+    from hettest.report import html
+
+    return html.render(content, former)
+
+
+FORMATS: Final[Mapping[str, Form]] = {
+    ".json": _json,
+    ".xml": _junit,
+    ".md": _markdown,
+    ".html": _html,
+}
 """How a report is made, by the ending of its name; `hettest.options.ENDINGS` lists the same."""
+
+
+def makeable() -> Mapping[str, Form]:
+    """Return the forms that can be made with the packages that are installed."""
+    return {ending: form for ending, form in FORMATS.items() if lacking(ending) is None}
 
 
 def write(path: Path, content: ReportContent, former: ReportContent | None = None) -> None:
@@ -48,4 +65,4 @@ def write(path: Path, content: ReportContent, former: ReportContent | None = Non
         raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
 
 
-__all__ = ["FORMATS", "Form", "ReportContent", "write"]
+__all__ = ["FORMATS", "Form", "ReportContent", "makeable", "write"]

@@ -55,7 +55,7 @@ def document(content: ReportContent) -> dict[str, Any]:
         "items": [record.to_json() for record in content.records],
         "models": [dict(model) for model in content.models],
         "suite": dict(content.suite),
-        "packages": dict(_packages(content)),
+        "packages": dict(source_digests(content)),
         "environment": dict(environment() if content.environment is None else content.environment),
         "started": datetime.fromtimestamp(content.started, UTC).isoformat(timespec="seconds"),
         "seconds": round(content.seconds, 3),
@@ -84,7 +84,8 @@ def waivers(records: Sequence[Record]) -> list[dict[str, Any]]:
     return [{"waiver": text, "items": items} for text, items in used.items()]
 
 
-def _packages(content: ReportContent) -> Mapping[str, str]:
+def source_digests(content: ReportContent) -> Mapping[str, str]:
+    """Return the SHA-256 of the source of each package at work."""
     if content.packages is not None:
         return content.packages
     from hettest.report.provenance import packages

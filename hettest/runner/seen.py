@@ -2,7 +2,8 @@
 
 Placement and transfers are what the backend showed. What each variable reads is taken from the
 program as it is written: views, aliases, tuples, branches and calls of functions stand for what
-they are given, down to the parameters of the entry and to variables that ran.
+they are given, down to the parameters of the entry and to variables that ran. Shapes, and operands
+that are read on the host, move no data and are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TypeAlias
 from hettest.backend.protocol import Observation
 from hettest.case.expansion import Item
 from hettest.case.walk import bindings, name_of
-from hettest.language import Module, nodes
+from hettest.language import Module, Trait, nodes, operators
 from hettest.outcome import Seen, Transfer
 
 _Sources: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -69,7 +70,12 @@ def _sources(module: Module, entry: nodes.Function) -> _Sources:
 
 def _given(value: nodes.Expr) -> Iterator[nodes.Var]:
     """Yield the variables whose value an expression passes on or computes with."""
-    if isinstance(value, nodes.If | nodes.Match):
+    op = operators().get(value.op) if isinstance(value, nodes.Call) else None
+    if op is not None and isinstance(value, nodes.Call):
+        args = () if op.has(Trait.METADATA) else value.args
+        read = (arg for index, arg in enumerate(args) if not op.is_host_operand(index))
+        yield from (arg for arg in read if isinstance(arg, nodes.Var))
+    elif isinstance(value, nodes.If | nodes.Match):
         yield from (block.result for block in nodes.blocks(value))
     elif not isinstance(value, nodes.Invoke) or not isinstance(value.callee, nodes.GlobalRef):
         yield from nodes.operands(value)

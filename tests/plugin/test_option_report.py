@@ -81,4 +81,4 @@ def test_another_ending_is_a_usage_error(run: Run) -> None:
     result = run("--devices=cpu", "--het-report=report.pdf")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*report.pdf: the name must end in .json or .xml or .md"])
+    result.stderr.fnmatch_lines(["*report.pdf: the name must end in .json or .xml or .md or .html"])

@@ -23,7 +23,7 @@ def run(
         typer.Option("--out", help=f"write it to this file: {', '.join(ENDINGS)}; repeatable"),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="print it in this form: json, xml, md")
+        str | None, typer.Option("--format", help="print it in this form: json, xml, md, html")
     ] = None,
     against: Annotated[
         Path | None, typer.Option("--against", help="a former report: say what changed since")

@@ -43,7 +43,8 @@ def run(
         str, typer.Option("--policy", help="for missing devices: incomplete, fail or skip")
     ] = POLICIES[0],
     report: Annotated[
-        list[Path] | None, typer.Option("--report", help="write a report: .json, .md or .xml")
+        list[Path] | None,
+        typer.Option("--report", help="write a report: .json, .md, .html or .xml"),
     ] = None,
     cases: DIR = None,
     isolate: Annotated[
