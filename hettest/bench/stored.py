@@ -75,6 +75,13 @@ class StoredRun:
     machine: str = ""
     """Its name and processor."""
 
+    def __str__(self) -> str:
+        """Return which run it is: file, commit, time and machine, as far as they are known."""
+        when = None if self.when is None else f"{self.when:%Y-%m-%d %H:%M}"
+        dirty = " with changes" if self.dirty else ""
+        known = (self.commit[:12] + dirty, when, self.machine)
+        return ", ".join([str(self.path), *(part for part in known if part)])
+
     @cached_property
     def by_name(self) -> Mapping[str, Entry]:
         return {entry.name: entry for entry in self.entries}

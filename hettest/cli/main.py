@@ -10,9 +10,12 @@ import sys
 
 import typer
 
+from hettest.bench.located import StoredError
 from hettest.cli.commands import (
     backend_check,
     backend_new,
+    bench_compare,
+    bench_gate,
     case_check,
     conformance_diff,
     conformance_pack,
@@ -50,6 +53,10 @@ def application() -> typer.Typer:
     cases = typer.Typer(help="Work on case files.", no_args_is_help=True)
     cases.command(case_check.NAME, help=case_check.HELP)(case_check.run)
     app.add_typer(cases, name="case")
+    benches = typer.Typer(help="Benchmarks over time.", no_args_is_help=True)
+    for command in (bench_compare, bench_gate):
+        benches.command(command.NAME, help=command.HELP)(command.run)
+    app.add_typer(benches, name="bench")
     waivers = typer.Typer(help="Work on the known faults of a backend.", no_args_is_help=True)
     for command in (waive_add, waive_audit):
         waivers.command(command.NAME, help=command.HELP)(command.run)
@@ -64,7 +71,7 @@ def main() -> None:
     except UsageError as error:
         print(f"hettest: {error}", file=sys.stderr)
         sys.exit(2)
-    except CaseError as error:
+    except (CaseError, StoredError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
     except BackendCrash as crash:
