@@ -36,7 +36,7 @@ _SAME_NAME: Final = (
 )
 """``jax.numpy`` has it by this name, for the same operands."""
 
-_REDUCTIONS: Final = ("all", "any", "mean", "prod")
+_REDUCTIONS: Final = ("all", "any", "mean")
 
 
 def _named(name: str) -> Function:
@@ -57,7 +57,7 @@ def _extremum(name: str, least: bool) -> Function:
             initial = not least
         else:
             limits = xp.iinfo(x.dtype)
-            initial = limits.min if least else limits.max
+            initial = x.dtype.type(limits.min if least else limits.max)
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims, initial=initial)
 
     return call
@@ -74,6 +74,10 @@ def _activation(name: str) -> Function:
 
 def _sum(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+def _prod(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    return xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
 def _arg(name: str) -> Function:
@@ -219,6 +223,7 @@ OPERATORS: Final[Mapping[str, Function]] = {
     "max": _extremum("max", least=True),
     "min": _extremum("min", least=False),
     "sum": _sum,
+    "prod": _prod,
     "argmax": _arg("argmax"),
     "argmin": _arg("argmin"),
     "trunc_divide": _trunc_divide,
