@@ -31,8 +31,41 @@ def _is_integer(_: object, found: object) -> bool:
     return isinstance(found, int) and not isinstance(found, bool)
 
 
+@cache
+def _quick() -> Any:
+    """Return a validator that is a hundred times faster, and whose yes can be relied on.
+
+    It takes 2.0 for an integer and NaN for no number, and its messages are its own; so what it
+    refuses, and what has whole floats where they matter, goes to the other one.
+    """
+    from jsonschema_rs import validator_for
+
+    return validator_for(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+_NUMBERS = frozenset({"data", "fill", "random", "ulps"})
+"""Keys below which a float may be whole."""
+
+
+def _has_whole_float(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_has_whole_float(v) for key, v in value.items() if key not in _NUMBERS)
+    if isinstance(value, list):
+        return any(map(_has_whole_float, value))
+    return isinstance(value, float) and value.is_integer()
+
+
+def _is_surely_valid(data: dict[str, Any]) -> bool:
+    try:
+        return bool(_quick().is_valid(data))
+    except ValueError:  # it cannot look at all that TOML has, such as dates
+        return False
+
+
 def violations(data: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield each violation: the path of the key at fault, and what is wrong there."""
+    if not _has_whole_float(data) and _is_surely_valid(data):
+        return
     for error in sorted(_validator().iter_errors(data), key=lambda e: list(map(str, e.path))):
         yield tuple(error.absolute_path), _wording(error)
 
