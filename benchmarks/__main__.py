@@ -46,6 +46,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "conformance_table": "writes the pages of other engines",
+        "corpus_cold": "takes minutes",
         "gpu_check": "needs a GPU, and has a report of its own",
         "real_models": "is make run",
     }
