@@ -1,9 +1,9 @@
 """How many corpus items the reference runs in a second, judged, on one core.
 
-Run it: ``python -m benchmarks.corpus_rate``. The process keeps to one core and runs every fourth item
-of the corpus on ``cpu,sim`` three times; the first warms up. Seconds are those of the processor, so that others on
-the same core do not count. The exit code is 1 below 100 items a second in the better of the other
-two, or if an item fails.
+Run it: ``python -m benchmarks.corpus_rate``. The process keeps to one core and runs every fourth
+item of the corpus on ``cpu,sim`` three times; the first warms up. Seconds are those of the
+processor, so that others on the same core do not count. The exit code is 1 below 100 items a second
+in the better of the other two, or if an item fails.
 """
 
 from __future__ import annotations
