@@ -1,19 +1,20 @@
 """Every mutant on every case: ``python -m tests.mutants.matrix`` writes the page, in minutes.
 
 The named kills of `page` show that a mutant dies, and by what; this shows how much of the corpus
-sees it. Each run of each case file is tried once, in the first variation of its sweep, first policy
-and first binding.
+sees it. The first item of each case file is tried, and every item that is named for some kill.
 """
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from hettest.case.expansion import Item
 from hettest.corpus import cases, corpus_root, select
 from hettest.outcome import Outcome, Status
 from tests.mutants.catalog import MUTANTS
@@ -26,26 +27,30 @@ CLAUSES: Final = (
     *("values", "placement", "copies", "moved", "arrivals", "evidence", "arguments", "memory"),
     *("diagnostics", "backend"),
 )
-CRASH: Final = "crash"
+CRASH: Final = "crash or hang"
+PATIENCE: Final = 5.0
+"""Seconds of processor time after which an item hangs: a mutant may never leave a loop."""
 
 _HEAD: Final = """\
 # The kill matrix
 
 How many items of the corpus fail on each [mutant](mutants.md), by area of the corpus and by the
-clause that fails; an item may fail by several. Of each case file every run was tried once, in the
-first variation of its sweep: {items} items on {devices}. `python -m tests.mutants.matrix` writes
-this page.
+clause that fails; an item may fail by several. Tried were the first item of each case file, and
+those that are named for some kill: {items} items on {devices}. `python -m tests.mutants.matrix`
+writes this page.
 """
 
 
-def tried() -> tuple[Item, ...]:
-    """Return the items that mutants are tried on: each run of each case file once."""
-    first: dict[tuple[str, str], Item] = {}
+@cache
+def tried() -> tuple[str, ...]:
+    """Return the items that mutants are tried on: one of each case file, and those named."""
+    named = {kill.item for mutant in MUTANTS for kill in mutant.kills}
+    first: dict[str, str] = {}
     corpus = cases(corpus_root())
     for devices in (TRIO, PAIR):
         for item in select(corpus, devices).items:
-            first[item.case.id, item.name] = first.get((item.case.id, item.name), item)
-    return tuple(first.values())
+            first.setdefault(item.case.id, item.id)
+    return tuple(dict.fromkeys((*first.values(), *sorted(named))))
 
 
 def killed(mutant: Mutant, items: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -53,13 +58,30 @@ def killed(mutant: Mutant, items: Sequence[str]) -> Mapping[str, tuple[str, ...]
     found: dict[str, tuple[str, ...]] = {}
     backend = mutant.backend()
     for item in items:
-        record = ended(backend, item)
+        with _patience():
+            record = ended(backend, item)
         if record.outcome is Outcome.CRASHED:
             found[item] = (CRASH,)
         elif record.outcome is Outcome.FAILED:
             failed = [c.name for c in record.clauses if c.status is Status.FAILED]
             found[item] = tuple(dict.fromkeys(failed)) or (CRASH,)
     return found
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Let what takes too long end in an error, which is the mutant's crash."""
+
+    def expired(*args: object) -> None:
+        raise TimeoutError(f"took more than {PATIENCE:g} s")
+
+    before = signal.signal(signal.SIGPROF, expired)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def area(item: str) -> str:
@@ -70,7 +92,7 @@ def area(item: str) -> str:
 
 def _of(name: str) -> Mapping[str, tuple[str, ...]]:
     (mutant,) = (m for m in MUTANTS if m.name == name)
-    return killed(mutant, [item.id for item in tried()])
+    return killed(mutant, tried())
 
 
 def rendered(found: Mapping[str, Mapping[str, tuple[str, ...]]], items: int) -> str:
