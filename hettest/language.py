@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference_vm.diagnostics import CompileError, Diagnostic, DiagnosticError
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from reference_vm.oracle.estimate import Estimate
     from reference_vm.oracle.estimate import Result as OracleResult
     from reference_vm.oracle.evaluate import Evaluation
-    from reference_vm.types.arrays import to_numpy
+    from reference_vm.types.arrays import from_numpy, to_numpy
 
 __all__ = [
     "CODES",
@@ -72,6 +73,7 @@ __all__ = [
     "elements_to_json",
     "evaluate_dim",
     "from_json",
+    "from_numpy",
     "from_onnx",
     "infer_call",
     "leaves",
@@ -85,6 +87,7 @@ __all__ = [
     "to_numpy",
     "to_onnx",
     "to_placed_onnx",
+    "tree_schema",
 ]
 
 _LAZY = {
@@ -95,6 +98,7 @@ _LAZY = {
     "Estimate": "reference_vm.oracle.estimate:Estimate",
     "Evaluation": "reference_vm.oracle.evaluate:Evaluation",
     "OracleResult": "reference_vm.oracle.estimate:Result",
+    "from_numpy": "reference_vm.types.arrays:from_numpy",
     "to_numpy": "reference_vm.types.arrays:to_numpy",
 }
 
@@ -130,6 +134,13 @@ def operators() -> Mapping[str, OpDef]:
     from reference_vm.ops.catalog import OPS
 
     return OPS
+
+
+def tree_schema() -> Path:
+    """Return the file of the JSON schema of programs."""
+    from reference_vm.exchange import json_tree
+
+    return Path(json_tree.__file__).with_name("tree.schema.json")
 
 
 def to_json(module: Module) -> dict[str, Any]:

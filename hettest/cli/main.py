@@ -16,12 +16,14 @@ from hettest.cli.commands import (
     backend_new,
     bench_compare,
     bench_gate,
+    bench_trend,
     case_check,
     conformance_diff,
     conformance_pack,
     conformance_run,
     conformance_verify,
     doctor,
+    export,
     list_items,
     probe,
     report,
@@ -40,7 +42,7 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for command in (doctor, list_items, run, report, probe):
+    for command in (doctor, list_items, run, report, probe, export):
         app.command(command.NAME, help=command.HELP)(command.run)
     backends = typer.Typer(help="Work on backends of one's own.", no_args_is_help=True)
     backends.command(backend_check.NAME, help=backend_check.HELP)(backend_check.run)
@@ -54,7 +56,7 @@ def application() -> typer.Typer:
     cases.command(case_check.NAME, help=case_check.HELP)(case_check.run)
     app.add_typer(cases, name="case")
     benches = typer.Typer(help="Benchmarks over time.", no_args_is_help=True)
-    for command in (bench_compare, bench_gate):
+    for command in (bench_compare, bench_gate, bench_trend):
         benches.command(command.NAME, help=command.HELP)(command.run)
     app.add_typer(benches, name="bench")
     waivers = typer.Typer(help="Work on the known faults of a backend.", no_args_is_help=True)

@@ -60,12 +60,12 @@ class NodePlaces:
         """Note what a function says of its parameters, its results and its values."""
         for param in function.params:
             for role in _placed(param.type):
-                self._note(f"@{function.name}: parameter %{param.name} is on @{role}")
+                self._note(f"the place of a parameter: @{function.name}, %{param.name} @{role}")
         for role in _placed(function.result):
-            self._note(f"@{function.name}: a result is on @{role}")
+            self._note(f"the place of a result: @{function.name}, @{role}")
         for name in function.attrs:
             if name != "entry":
-                self._note(f"@{function.name}: the attribute {name}")
+                self._note(f"an attribute: @{function.name}, {name}")
 
     def place(self, binding: Binding, made: Sequence[NodeProto], where: str) -> None:
         """Say where the nodes of one binding run; those that say it already are left alone."""
@@ -76,9 +76,9 @@ class NodePlaces:
         moves = isinstance(value, Call) and value.op in _MOVES
         name = f"{where}, %{binding.var.name}"
         if role is not None and not made:
-            self._note(f"{name}: nothing is left of it to be on @{role.role}")
+            self._note(f"the place of what needs no node: {name} @{role.role}")
         if isinstance(value, Call) and value.op == "hint_on_device":
-            self._note(f"{name}: a hint, said as a request")
+            self._note(f"that a request is a hint: {name}")
         for node in made:
             if not node.device_configurations:
                 self._annotate(node, self.devices.index(device), outputs_alone=moves)
@@ -91,11 +91,11 @@ class NodePlaces:
 
     def _device(self, role: VirtualDevice) -> str | None:
         if role.scope != GLOBAL_SCOPE:
-            self._note(f"@{role.role} is the memory {role.scope}")
+            self._note(f"a memory scope: @{role.role}, {role.scope}")
         device = self.roles.get(role.role) if role.device is None else str(role.device)
         device = self.devices[0] if device is None and role.role == "host" else device
         if device not in self.devices:
-            self._note(f"@{role.role} is on no device of the configuration")
+            self._note(f"a device that is not among those named: @{role.role}")
             return None
         return device
 

@@ -77,9 +77,9 @@ def test_what_onnx_cannot_say_is_listed() -> None:
     _, unsaid = placed(body, "(%x: f32[2] @accel) -> f32[2] @host")
 
     assert unsaid == (
-        "@main: parameter %x is on @accel",
-        "@main: a result is on @host",
-        "function @main, %h: a hint, said as a request",
+        "the place of a parameter: @main, %x @accel",
+        "the place of a result: @main, @host",
+        "that a request is a hint: function @main, %h",
     )
 
 

@@ -1,0 +1,1 @@
+"""Cases for those who do not run Python: as JSON, and in ONNX's test-data layout."""
