@@ -9,12 +9,9 @@
     found.missing, found.new             # names
 
 A paired benchmark is compared by its ratio to the CPU-only side of the same run, so that a slower
-machine is no regression. Where the times themselves say more, they count:
-
-* of one machine, a benchmark whose placed time is what it was, while the CPU-only side got faster,
-  is ambiguous, not slower;
-* of runs made in turn (`compare_turns`) the machine is the same for both, so that the placed time
-  counts wherever it is decided; then code that slows both sides is seen too.
+machine is no regression. What that cannot tell from one run of each is noted: whether it is the
+CPU-only side that changed, or both did. Runs made in turn (`compare_turns`) share the machine, so
+that the placed time itself counts wherever it is decided.
 
 A benchmark of pytest-benchmark's own has nothing beside it: it is compared within one machine only.
 """
@@ -165,8 +162,13 @@ class _Rounds:
         change = self._of(_ratios(before), _ratios(after), "the ratio")
         placed = self._of(before.placed, after.placed)
         cpu_only = self._of(before.cpu_only, after.cpu_only)
-        row = replace(_paired_row(now.name, before, after), placed=placed, cpu_only=cpu_only)
-        return replace(row, change=change) if self.elsewhere else _fair(row, change)
+        return replace(
+            _paired_row(now.name, before, after),
+            change=change,
+            placed=placed,
+            cpu_only=cpu_only,
+            note="" if self.elsewhere else _doubts(placed, cpu_only, change),
+        )
 
     def _plain(self, then: Entry, now: Entry) -> Row:
         if self.elsewhere:
@@ -208,19 +210,14 @@ def _paired_row(name: str, then: Timings, now: Timings) -> Row:
     )
 
 
-def _fair(row: Row, change: Change) -> Row:
-    """Return the row of two runs of one machine, judged by the ratio if the times agree."""
-    placed, cpu_only = row.placed, row.cpu_only
-    assert placed is not None
-    assert cpu_only is not None
-    at_fault = placed.verdict in (Verdict.SAME, Verdict.FASTER)
-    if change.verdict is Verdict.SLOWER and at_fault:
-        reason = f"the CPU-only side is {cpu_only.ratio:.3g} times; the placed time is no longer"
-        return replace(row, change=replace(change, verdict=Verdict.AMBIGUOUS, reason=reason))
+def _doubts(placed: Change, cpu_only: Change, change: Change) -> str:
+    """Return why another look may say something else; empty if the times agree with the ratio."""
+    if change.verdict is Verdict.SLOWER and placed.verdict in (Verdict.SAME, Verdict.FASTER):
+        itself = f"the placed time itself {placed.ratio:.3g}"
+        return f"the CPU-only side is {cpu_only.ratio:.3g} times what it was, {itself}"
     if cpu_only.verdict is Verdict.SLOWER and placed.verdict is Verdict.SLOWER:
-        note = f"both sides take longer, CPU-only {cpu_only.ratio:.3g} times: machine or code"
-        return replace(row, change=change, note=note)
-    return replace(row, change=change)
+        return f"both sides take longer, CPU-only {cpu_only.ratio:.3g} times: machine or code"
+    return ""
 
 
 def _row_of_turns(pairs: Sequence[tuple[Entry, Entry]], band: float) -> Row:

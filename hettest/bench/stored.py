@@ -75,6 +75,9 @@ class StoredRun:
     machine: str = ""
     """Its name and processor."""
 
+    python: str = ""
+    """The version that ran it."""
+
     def __str__(self) -> str:
         """Return which run it is: file, commit, time and machine, as far as they are known."""
         when = None if self.when is None else f"{self.when:%Y-%m-%d %H:%M}"
@@ -123,6 +126,7 @@ class _Reader:
             dirty=bool(commit.get("dirty")),
             when=when,
             machine=_machine(machine),
+            python=str(machine.get("python_version") or ""),
         )
 
     def _entry(self, index: int, found: Any) -> Entry | None:

@@ -11,6 +11,7 @@ from hettest.bench.change import Change
 from hettest.bench.comparison import Comparison, Row
 from hettest.bench.gate.deciding import Decision, Finding
 from hettest.bench.statistics import Verdict
+from hettest.bench.trend.page import Step
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,8 +21,10 @@ WIDTH: Final = 200
 
 _STYLES: Final = {
     "slower": "bold red",
+    "worse": "bold red",
     "costs more": "bold red",
     "faster": "green",
+    "better": "green",
     "ambiguous": "yellow",
     "undecided": "yellow",
     "not compared": "yellow",
@@ -39,6 +42,13 @@ def decided(found: Decision) -> Table:
     head = ("benchmark", "change", "interval", "limit", "", "note")
     cells = (_decided_cells(finding) for finding in found.findings)
     return _table(head, cells, numbers=(1, 2, 3))
+
+
+def changed(found: Sequence[Step]) -> Table:
+    """Return the table of where benchmarks changed for good."""
+    head = ("benchmark", "first run after it", "before", "after", "ratio", "verdict")
+    cells = ((s.benchmark, s.run, s.before, s.after, s.ratio, _styled(s.verdict)) for s in found)
+    return _table(head, cells, numbers=(2, 3, 4))
 
 
 def show(table: Table) -> None:

@@ -15,7 +15,9 @@ from hettest.cli.commands import (
     backend_check,
     backend_new,
     bench_compare,
+    bench_export,
     bench_gate,
+    bench_import,
     bench_trend,
     case_check,
     conformance_diff,
@@ -56,7 +58,7 @@ def application() -> typer.Typer:
     cases.command(case_check.NAME, help=case_check.HELP)(case_check.run)
     app.add_typer(cases, name="case")
     benches = typer.Typer(help="Benchmarks over time.", no_args_is_help=True)
-    for command in (bench_compare, bench_gate, bench_trend):
+    for command in (bench_compare, bench_gate, bench_trend, bench_export, bench_import):
         benches.command(command.NAME, help=command.HELP)(command.run)
     app.add_typer(benches, name="bench")
     waivers = typer.Typer(help="Work on the known faults of a backend.", no_args_is_help=True)

@@ -1,0 +1,1 @@
+"""Files of other tools that follow benchmarks, to and from stored runs."""

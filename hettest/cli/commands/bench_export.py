@@ -1,0 +1,59 @@
+"""``hettest bench export``: stored runs as files of other tools that follow benchmarks."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hettest.bench.exchange import action, asv
+from hettest.bench.exchange.action import Shown
+from hettest.bench.exchange.writing import require_free
+from hettest.bench.storage import history
+from hettest.errors import UsageError
+from hettest.options import require_writable
+
+NAME = "export"
+HELP = "Write stored runs as results of asv, or as files of github-action-benchmark."
+
+
+class Form(StrEnum):
+    """The tools whose files are written and read."""
+
+    ASV = "asv"
+    ACTION = "github-action-benchmark"
+
+
+FORM = Annotated[Form, typer.Option("--format", help="whose files")]
+
+
+def run(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE|FOLDER...", help="stored runs")],
+    form: FORM,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="a folder for asv; FILE.json for one run, data.js for all"),
+    ],
+    shown: Annotated[
+        Shown,
+        typer.Option("--values", help="of paired benchmarks, for github-action-benchmark"),
+    ] = Shown.SECONDS,
+) -> None:
+    runs = history(paths)
+    if form is Form.ASV:
+        require_free(out)
+        written = asv.write(out, runs)
+        typer.echo(f"{out}: {len(written)} runs")
+        return
+    require_writable(out)
+    if out.suffix == ".js":
+        text = action.script(runs, shown)
+    elif len(runs) != 1:
+        raise UsageError(f"--out={out}: holds one run, found {len(runs)}; data.js holds them all")
+    else:
+        text = json.dumps(action.array(runs[0], shown), indent=2)
+    out.write_text(text, encoding="utf-8")
+    typer.echo(f"{out}: {len(runs)} runs, tool: {shown.tool}")

@@ -1,0 +1,32 @@
+"""``hettest bench import``: files of other tools that follow benchmarks, as stored runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hettest.bench.exchange import action, asv
+from hettest.bench.exchange.writing import require_free, write
+from hettest.cli.commands.bench_export import FORM, Form
+
+NAME = "import"
+HELP = "Write results of asv, or files of github-action-benchmark, as stored runs."
+
+
+def run(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help=".asv/results, data.js, or an array in JSON")
+    ],
+    form: FORM,
+    out: Annotated[Path, typer.Option("--out", help="the folder to write; empty or not there")],
+    bigger: Annotated[
+        bool, typer.Option("--bigger-is-better", help="in an array, which does not say so")
+    ] = False,
+) -> None:
+    require_free(out)
+    runs = asv.read(path) if form is Form.ASV else action.read(path, bigger=bigger)
+    written = write(out, runs)
+    count = sum(len(run.entries) for run in runs)
+    typer.echo(f"{out}: {len(written)} runs, {count} values")
