@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final, final
 
 from hettest.adapters import jax_operators
@@ -52,6 +53,11 @@ class Backend:
     @property
     def capabilities(self) -> frozenset[str]:
         return _CLAIMS
+
+    @property
+    def waivers(self) -> Path:
+        """The faults that are known of it."""
+        return Path(__file__).parent / "waivers" / "jax.toml"
 
     def devices(self) -> Sequence[DeviceInfo]:
         """Return the host devices; without the package they are not available."""

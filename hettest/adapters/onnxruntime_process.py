@@ -59,10 +59,10 @@ class Sessions:
         options.intra_op_num_threads = self.settings.threads
         chosen = list(dict.fromkeys((self.settings.provider, CPU)))
         names: set[str] = set()
-        if self.settings.tells_placement:
-            options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-            model, names = _named(model)
         with engine_errors("compile"):
+            if self.settings.tells_placement:
+                options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+                model, names = _named(model)
             session = self.engine.InferenceSession(model, sess_options=options, providers=chosen)
         ran = self._assigned(session, names) if self.settings.tells_placement else None
         self.loaded[key] = _Loaded(session, ran)

@@ -4,7 +4,8 @@ Requests and placed types are said in Relax's own words, the rest is left to its
 `tvm_translation`. The default pipeline compiles, Relax's virtual machine runs. Placement is what
 the compiler's types say once ``RealizeVDevice`` has run; transfers are the calls of ``to_device``
 that an instrument of the virtual machine sees, and the arguments that are handed over elsewhere
-than on the host. Some programs kill the process that the engine lives in.
+than on the host. Some programs kill the process that the engine lives in. The package on PyPI has
+no runtime for CUDA, so there are no devices but these.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final, final
 
 from hettest.adapters import tvm_operators
@@ -48,6 +50,11 @@ class Backend:
     @property
     def capabilities(self) -> frozenset[str]:
         return _CLAIMS
+
+    @property
+    def waivers(self) -> Path:
+        """The faults that are known of it."""
+        return Path(__file__).parent / "waivers" / "apache_tvm.toml"
 
     def devices(self) -> Sequence[DeviceInfo]:
         """Return the llvm devices; without the package they are not available."""

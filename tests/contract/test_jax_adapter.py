@@ -10,21 +10,17 @@ import pytest
 
 from hettest.adapters import jax as adapter
 from hettest.adapters.jax_operators import NAMES
-from hettest.backend.protocol import Observation, Options, Rejected
+from hettest.backend.protocol import Rejected
 from hettest.capability import missing
-from hettest.case.loader import load
-from hettest.corpus import corpus_root, select
 from hettest.language import operators
 from hettest.outcome import Outcome
-from hettest.runner import TextProgram, run_item
-from hettest.runner.run import Environment
+from tests.contract.engines import TWO_BY_REQUEST, ended, moved, ran, run
 
 installed = pytest.mark.skipif(
     find_spec("jax") is None, reason="the package jax is not installed (pip install 'hettest[jax]')"
 )
 DEVICES = ("cpu:0", "cpu:1")
 MAP = {"host": "cpu:0", "accel": "cpu:1"}
-ONE, TWO = (np.array(data, np.float32) for data in ((1, 2, 3, 4), (10, 20, 30, 40)))
 
 
 @pytest.fixture(scope="module")
@@ -32,22 +28,6 @@ def backend() -> Iterator[adapter.Backend]:
     opened = adapter.Backend()
     yield opened
     opened.close()
-
-
-def run(backend: adapter.Backend, body: str, policy: str = "copy") -> Observation:
-    text = f"""module {{
-  vdevice @host, @accel
-  fn @main(%a: f32[4], %b: f32[4]) -> f32[4] {{
-{body}
-  }}
-}}
-"""
-    executable = backend.compile(TextProgram("x", text), MAP, Options(policy, "cpu:0"))
-    return executable.run("main", (ONE, TWO))
-
-
-def moved(observation: Observation) -> list[tuple[str | None, str, str, str | None]]:
-    return [(c.value, c.source, c.target, c.cause) for c in observation.copies or ()]
 
 
 def test_without_the_package_each_device_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,16 +49,9 @@ def test_it_claims_operators_of_the_language_and_no_hints() -> None:
 
 @installed
 def test_a_request_is_kept_and_its_operands_are_brought_once(backend: adapter.Backend) -> None:
-    seen = run(
-        backend,
-        "%s = add(%a, %b) @host\n%t = multiply(%s, %s) @accel\n%u = add(%t, %s) @accel\nreturn %u",
-    )
+    seen = run(backend, TWO_BY_REQUEST, MAP)
 
-    assert [(e.op, e.device) for e in seen.executions or ()] == [
-        ("add", "cpu:0"),
-        ("multiply", "cpu:1"),
-        ("add", "cpu:1"),
-    ]
+    assert ran(seen) == {"main/%s": "cpu:0", "main/%t": "cpu:1", "main/%u": "cpu:1"}
     assert moved(seen) == [("main/%s", "cpu:0", "cpu:1", "read")]
     assert np.asarray(seen.results).tolist() == [132.0, 506.0, 1122.0, 1980.0]
 
@@ -90,12 +63,12 @@ def test_an_argument_read_on_two_devices_goes_by_the_policy(
 ) -> None:
     body = "%s = negative(%a) @host\n%t = square(%a) @accel\nreturn %t"
 
-    assert moved(run(backend, body, policy)) == [("main/%a", "cpu:0", "cpu:1", cause)]
+    assert moved(run(backend, body, MAP, policy)) == [("main/%a", "cpu:0", "cpu:1", cause)]
 
 
 @installed
 def test_what_jax_takes_along_is_seen(backend: adapter.Backend) -> None:
-    seen = run(backend, "%s = negative(%a) @accel\n%t = add(%s, %b)\nreturn %t")
+    seen = run(backend, "%s = negative(%a) @accel\n%t = add(%s, %b)\nreturn %t", MAP)
 
     assert moved(seen) == [
         ("main/%a", "cpu:0", "cpu:1", "argument"),
@@ -105,7 +78,7 @@ def test_what_jax_takes_along_is_seen(backend: adapter.Backend) -> None:
 
 @installed
 def test_a_copy_onto_its_own_device_is_a_fresh_buffer(backend: adapter.Backend) -> None:
-    seen = run(backend, "%s = negative(%a) @host\n%t = device_copy(%s) @host\nreturn %t")
+    seen = run(backend, "%s = negative(%a) @host\n%t = device_copy(%s) @host\nreturn %t", MAP)
 
     assert moved(seen) == [("main/%s", "cpu:0", "cpu:0", "explicit")]
 
@@ -115,7 +88,7 @@ def test_operands_apart_are_jaxs_own_error(backend: adapter.Backend) -> None:
     body = "%s = negative(%a) @host\n%t = square(%b) @accel\n%u = add(%s, %t)\nreturn %u"
 
     with pytest.raises(Rejected, match="incompatible devices") as caught:
-        run(backend, body)
+        run(backend, body, MAP)
 
     assert (caught.value.stage, caught.value.code) == ("run", "ValueError")
 
@@ -134,8 +107,4 @@ def test_operands_apart_are_jaxs_own_error(backend: adapter.Backend) -> None:
 def test_items_end_as_the_engine_deserves(
     backend: adapter.Backend, case: str, outcomes: set[Outcome]
 ) -> None:
-    root = corpus_root()
-    items = select(load(root / f"{case}.toml", root), DEVICES).items
-    environment = Environment(backend, "jax", DEVICES, {})
-
-    assert {run_item(item, environment).outcome for item in items} == outcomes
+    assert ended(backend, case, DEVICES) == outcomes

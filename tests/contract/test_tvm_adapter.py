@@ -10,14 +10,11 @@ import pytest
 
 from hettest.adapters import tvm as adapter
 from hettest.adapters.tvm_operators import NAMES
-from hettest.backend.protocol import Observation, Options, Rejected
+from hettest.backend.protocol import Rejected
 from hettest.capability import missing
-from hettest.case.loader import load
-from hettest.corpus import corpus_root, select
 from hettest.language import operators
 from hettest.outcome import Outcome
-from hettest.runner import TextProgram, run_item
-from hettest.runner.run import Environment
+from tests.contract.engines import TWO_BY_REQUEST, ended, moved, ran, run
 
 installed = pytest.mark.skipif(
     find_spec("tvm") is None,
@@ -25,7 +22,6 @@ installed = pytest.mark.skipif(
 )
 DEVICES = ("cpu:0", "cpu:1")
 MAP = {"host": "cpu:0", "accel": "cpu:1"}
-ONE, TWO = (np.array(data, np.float32) for data in ((1, 2, 3, 4), (10, 20, 30, 40)))
 
 
 @pytest.fixture(scope="module")
@@ -33,26 +29,6 @@ def backend() -> Iterator[adapter.Backend]:
     opened = adapter.Backend()
     yield opened
     opened.close()
-
-
-def run(backend: adapter.Backend, body: str, default: str = "cpu:0") -> Observation:
-    text = f"""module {{
-  vdevice @host, @accel
-  fn @main(%a: f32[4], %b: f32[4]) -> f32[4] {{
-{body}
-  }}
-}}
-"""
-    executable = backend.compile(TextProgram("x", text), MAP, Options("copy", default))
-    return executable.run("main", (ONE, TWO))
-
-
-def moved(observation: Observation) -> list[tuple[str | None, str, str, str | None]]:
-    return [(c.value, c.source, c.target, c.cause) for c in observation.copies or ()]
-
-
-def ran(observation: Observation) -> dict[str, str]:
-    return {e.defines[0]: e.device for e in observation.executions or ()}
 
 
 def test_without_the_package_each_device_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,10 +49,7 @@ def test_it_claims_operators_of_the_language_and_one_policy() -> None:
 
 @installed
 def test_a_request_is_kept_and_its_operands_are_brought_once(backend: adapter.Backend) -> None:
-    seen = run(
-        backend,
-        "%s = add(%a, %b) @host\n%t = multiply(%s, %s) @accel\n%u = add(%t, %s) @accel\nreturn %u",
-    )
+    seen = run(backend, TWO_BY_REQUEST, MAP)
 
     assert ran(seen) == {"main/%s": "cpu:0", "main/%t": "cpu:1", "main/%u": "cpu:1"}
     assert moved(seen) == [("main/%s", "cpu:0", "cpu:1", "read")]
@@ -85,7 +58,7 @@ def test_a_request_is_kept_and_its_operands_are_brought_once(backend: adapter.Ba
 
 @installed
 def test_relax_places_what_nothing_requests(backend: adapter.Backend) -> None:
-    seen = run(backend, "%s = negative(%a) @accel\n%t = square(%s)\nreturn %t")
+    seen = run(backend, "%s = negative(%a) @accel\n%t = square(%s)\nreturn %t", MAP)
 
     assert ran(seen) == {"main/%s": "cpu:1", "main/%t": "cpu:1"}
     assert moved(seen) == [("main/%a", "cpu:0", "cpu:1", "argument")]
@@ -93,7 +66,7 @@ def test_relax_places_what_nothing_requests(backend: adapter.Backend) -> None:
 
 @installed
 def test_the_default_device_is_the_first_of_the_module(backend: adapter.Backend) -> None:
-    seen = run(backend, "%s = add(%a, %b)\nreturn %s", default="cpu:1")
+    seen = run(backend, "%s = add(%a, %b)\nreturn %s", MAP, default="cpu:1")
 
     assert ran(seen) == {"main/%s": "cpu:1"}
     assert [c[3] for c in moved(seen)] == ["argument", "argument"]
@@ -104,7 +77,7 @@ def test_operands_apart_are_relaxs_own_error(backend: adapter.Backend) -> None:
     body = "%s = negative(%a) @host\n%t = square(%b) @accel\n%u = add(%s, %t)\nreturn %u"
 
     with pytest.raises(Rejected, match="same VDevice") as caught:
-        run(backend, body)
+        run(backend, body, MAP)
 
     assert (caught.value.stage, caught.value.code) == ("compile", "ValueError")
 
@@ -125,8 +98,4 @@ def test_operands_apart_are_relaxs_own_error(backend: adapter.Backend) -> None:
 def test_items_end_as_the_engine_deserves(
     backend: adapter.Backend, case: str, outcomes: set[Outcome]
 ) -> None:
-    root = corpus_root()
-    items = select(load(root / f"{case}.toml", root), DEVICES).items
-    environment = Environment(backend, "apache_tvm", DEVICES, {})
-
-    assert {run_item(item, environment).outcome for item in items} == outcomes
+    assert ended(backend, case, DEVICES) == outcomes
