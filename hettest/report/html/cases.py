@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
 from hettest.outcome import Outcome, Record, Seen, Transfer
-from hettest.report.html.graph import Drawing, Sizes, draw
+from hettest.report.html.graph import draw
+from hettest.report.html.shapes import Drawing, Sizes
 from hettest.report.html.words import size, transfer_words
 
 NAMED: Final = 12

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from hettest.outcome import Seen, Transfer
-from hettest.report.html.graph import BOX_HEIGHT, MOST, Box, Drawing, Sizes, draw
+from hettest.report.html.graph import MOST, draw
+from hettest.report.html.shapes import BOX_HEIGHT, Box, Drawing, Sizes
 
 PAIR = ("cpu:0", "sim:0")
 APART = Seen(
@@ -192,3 +193,14 @@ def test_nothing_and_too_much_are_not_drawn() -> None:
 
     assert draw(Seen({}, ()), PAIR, ()) is None
     assert draw(Seen(many, ()), PAIR, ()) is None
+
+
+def test_a_report_that_makes_little_sense_is_drawn_as_far_as_it_does() -> None:
+    odd = Seen(
+        {"main/%s": (), "main/%t": ("sim:0",)},
+        (Transfer("main/%s", "gone:0", "gone:1", None, reader="main/%s"),),
+        {"main/%s": ("main/%x",), "main/%u": ("main/%y",), "main/%t": ("main/%t",)},
+        ("main/%nowhere",),
+    )
+
+    assert draw(odd, (), (Sizes(None, None),)) is not None

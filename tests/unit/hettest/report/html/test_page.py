@@ -16,7 +16,7 @@ from hettest.outcome import Outcome, Record, Seen, Transfer
 from hettest.report import FORMATS, json_report, makeable, write
 from hettest.report.html import render
 from hettest.report.html.items import WHOLE, endings
-from tests.unit.hettest.report.html.pages import PAIR, everything, item
+from tests.unit.hettest.report.html.pages import PAIR, SEEN, everything, item
 from tests.unit.hettest.report.made import content
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
@@ -126,14 +126,18 @@ def test_what_a_backend_writes_stays_text() -> None:
     assert EVIL in "".join(tree.text)
 
 
-def test_equal_graphs_of_one_case_are_drawn_once() -> None:
+def test_graphs_of_one_case_that_differ_in_sizes_alone_are_drawn_once() -> None:
+    moved = [(replace(SEEN.transfers[0], bytes=4 * number),) for number in range(4)]
     one = Tree(render(content([item(0)])))
-    four = Tree(render(content([item(number) for number in range(4)])))
+    four = Tree(
+        render(content([item(n, seen=replace(SEEN, transfers=t)) for n, t in enumerate(moved)]))
+    )
 
     def graphs(tree: Tree) -> int:
         return sum(attrs.get("class") == "graph" for _, attrs in tree.tags)
 
     assert graphs(one) == graphs(four) == 1
+    assert "0 B to 12 B" in " ".join(four.text)
 
 
 def test_tests_of_ones_own_get_what_concerns_them() -> None:
