@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Final, final
 from hettest.bench.statistics import (
     BAND,
     CONFIDENCE,
+    FEWEST,
     RESAMPLES,
     TRIMMED,
     Interval,
     Verdict,
     block_length,
-    spoiled,
+    is_level,
     verdict,
     warm_up,
 )
@@ -90,7 +91,7 @@ def of_rounds(
     sides = [np.log(_thinned(series)) for series in (then, now)]
     kept = [logs[warm_up(logs) :] for logs in sides]
     ratio = float(np.exp(trim_mean(kept[1], TRIMMED) - trim_mean(kept[0], TRIMMED)))
-    wrong = [spoiled(logs, rest, band, what) for logs, rest in zip(sides, kept, strict=True)]
+    wrong = [_spoiled(logs, rest, band, what) for logs, rest in zip(sides, kept, strict=True)]
     blocks = [_blocks(logs) for logs in kept]
     if any(len(rows) < 2 for rows in blocks):
         return judged(Interval(ratio, 0.0, math.inf), band, _told(wrong))
@@ -118,16 +119,16 @@ def of_turns(then: Sequence[float], now: Sequence[float], *, band: float = BAND)
     Raises:
         ValueError: There are not as many of each, fewer than two, or one is not positive.
     """
+    if len(then) != len(now) or len(now) < 2:
+        raise ValueError(f"found {len(then)} runs and {len(now)}, expected as many, and two")
     import numpy as np
-    from scipy.stats import ttest_1samp
+    from scipy.stats import t
 
     apart = np.log(_positive(now)) - np.log(_positive(then))
-    ratio = float(np.exp(apart.mean()))
-    if np.ptp(apart) == 0:
-        return judged(Interval(ratio, ratio, ratio), band, _few(apart.size))
-    found = ttest_1samp(apart, 0.0).confidence_interval(CONFIDENCE)
-    interval = Interval(ratio, float(np.exp(found.low)), float(np.exp(found.high)))
-    return judged(interval, band, _few(apart.size))
+    middle, count = float(apart.mean()), apart.size
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, count - 1) * apart.std(ddof=1) / math.sqrt(count))
+    ends = (math.exp(middle + end) for end in (0.0, -reach, reach))
+    return judged(Interval(*ends), band, _few(count))
 
 
 def of_values(then: float, now: float, *, band: float = BAND) -> Change:
@@ -159,6 +160,15 @@ def judged(found: Interval, band: float, reason: str) -> Change:
 
 def _few(turns: int) -> str:
     return "" if turns >= FEWEST_TURNS else f"{turns} turns, at least {FEWEST_TURNS} are needed"
+
+
+def _spoiled(logs: Floats, kept: Floats, band: float, what: str) -> str:
+    """Return why a run is no good for comparing; ``kept`` is it without its warm-up."""
+    if kept.size < FEWEST:
+        return f"{kept.size} rounds, at least {FEWEST} are needed"
+    if warm_up(logs) == logs.size // 2:
+        return f"{what} had not settled half way"
+    return "" if is_level(kept, band) else f"{what} changed while it was measured"
 
 
 def _told(wrong: Sequence[str]) -> str:

@@ -130,7 +130,7 @@ def assess(
     skipped = max(warm_up(series) for series in (*logs, ratios))
     kept = ratios[skipped:]
     found = interval(np.exp(kept), confidence=confidence, seed=seed)
-    reason = spoiled(ratios, kept, band)
+    reason = _spoiled(ratios, kept, band)
     word = Verdict.AMBIGUOUS if reason else verdict(found, band)
     if word is Verdict.AMBIGUOUS and not reason:
         reason = f"the interval reaches over an edge of the {band:.0%} band"
@@ -160,17 +160,14 @@ def _logs(seconds: Sequence[float] | Floats) -> Floats:
     return logs
 
 
-def spoiled(logs: Floats, kept: Floats, band: float, what: str = "the ratio") -> str:
-    """Return why nothing can be said of a series of logarithms, whatever its interval.
-
-    ``kept`` is the series without its warm-up; an empty text means that something can be said.
-    """
+def _spoiled(ratios: Floats, kept: Floats, band: float) -> str:
+    """Return why nothing can be said of these logarithms of ratios, whatever their interval."""
     if kept.size < FEWEST:
         return f"{kept.size} rounds, at least {FEWEST} are needed"
-    if warm_up(logs) == logs.size // 2:
-        return f"{what} had not settled half way"
+    if warm_up(ratios) == ratios.size // 2:
+        return "the ratio had not settled half way"
     if not is_level(kept, band) and not _agree(kept, band):
-        return f"{what} changed while it was measured"
+        return "the ratio changed while it was measured"
     return ""
 
 

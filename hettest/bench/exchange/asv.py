@@ -106,7 +106,11 @@ class _Reader:
             self.document.require_sound()
 
     def _add(self, name: str, row: Mapping[str, Any]) -> None:
-        """Add the entries of one benchmark; what failed or was skipped has no number."""
+        """Add the entries of one benchmark.
+
+        What failed or was skipped has no number; of one that is not above zero nothing is a
+        multiple.
+        """
         combinations = list(product(*(row.get("params") or ())))
         results = row.get("result") or [None] * len(combinations)
         if len(results) != len(combinations):
@@ -114,12 +118,29 @@ class _Reader:
             self.document.wrong(("results", name), f"found {len(results)} results, {expected}")
             return
         samples = row.get("samples") or [None] * len(results)
+        if not _are_samples(samples, len(results)):
+            expected = "expected for each result null, or a list of numbers above 0"
+            self.document.wrong(("results", name), f"found other samples, {expected}")
+            return
         unit = self.units.get(name) or _guess(name)
-        for chosen, number, rounds in zip(combinations, results, samples, strict=False):
-            if number is not None and math.isfinite(number):
+        for chosen, number, rounds in zip(combinations, results, samples, strict=True):
+            if number is not None and 0 < number < math.inf:
                 full = f"{name}({', '.join(chosen)})" if chosen else name
                 drawn = rounds or [number]
                 self.entries.append(entry_of(full, drawn, unit, number=number, bigger=False))
+
+
+def _are_samples(found: Any, count: int) -> bool:
+    if not isinstance(found, list) or len(found) != count:
+        return False
+    return all(
+        rounds is None or (isinstance(rounds, list) and all(map(_is_positive, rounds)))
+        for rounds in found
+    )
+
+
+def _is_positive(found: Any) -> bool:
+    return isinstance(found, int | float) and 0 < found < math.inf
 
 
 def _guess(name: str) -> str:
