@@ -118,7 +118,7 @@ def _mapped(stated: Value, ulps: float) -> Element | tuple[Any, ...]:
 
 def _rounded(estimate: Estimate) -> Array:
     with np.errstate(all="ignore"):
-        rounded: Array = estimate.value.astype(to_numpy(estimate.dtype))
+        rounded: Array = np.array(estimate.value).astype(to_numpy(estimate.dtype))
     if estimate.dtype.is_float:
         rounded[np.isnan(rounded)] = np.nan  # one NaN for all, whatever computing left in its bits
     return rounded
