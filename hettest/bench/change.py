@@ -127,8 +127,8 @@ def of_turns(then: Sequence[float], now: Sequence[float], *, band: float = BAND)
     apart = np.log(_positive(now)) - np.log(_positive(then))
     middle, count = float(apart.mean()), apart.size
     reach = float(t.ppf((1 + CONFIDENCE) / 2, count - 1) * apart.std(ddof=1) / math.sqrt(count))
-    ends = (math.exp(middle + end) for end in (0.0, -reach, reach))
-    return judged(Interval(*ends), band, _few(count))
+    low, high = math.exp(middle - reach), math.exp(middle + reach)
+    return judged(Interval(math.exp(middle), low, high), band, _few(count))
 
 
 def of_values(then: float, now: float, *, band: float = BAND) -> Change:
