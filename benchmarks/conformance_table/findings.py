@@ -88,6 +88,8 @@ class Engine:
 
     about: str
     findings: tuple[Finding, ...]
+    only: tuple[str, ...] = ("*",)
+    """Patterns of the cases that are run, for an engine that is too slow for all."""
 
     @property
     def waivers(self) -> Waivers:
@@ -136,6 +138,7 @@ def _engine(path: Path) -> Engine:
         found["expires"],
         found["about"].strip(),
         tuple(map(_finding, found.get("finding", ()))),
+        tuple(found.get("only", ("*",))),
     )
 
 

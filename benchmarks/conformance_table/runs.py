@@ -8,12 +8,17 @@ import sys
 import tempfile
 import warnings
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from typing import final
 
+from rich.console import Console
+from rich.progress import track
+
 from benchmarks.conformance_table.findings import Engine, Finding
 from hettest.backend.discovery import load
+from hettest.case.expansion import Item
 from hettest.corpus import cases, corpus_root, select
 from hettest.outcome import Record
 from hettest.runner import run_item
@@ -28,7 +33,7 @@ class EngineRun:
     engine: Engine
     versions: dict[str, str]
     records: tuple[Record, ...]
-    """Every item of the engine's devices, in the order of the corpus."""
+    """Every item of the engine's devices and cases, in the order of the corpus."""
 
     cases: frozenset[str]
     """The ids of all cases that there are."""
@@ -47,11 +52,16 @@ def run(engine: Engine) -> EngineRun:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the kit's own arithmetic at infinities
-            items = select(known, engine.devices).items
-            records = tuple(run_item(item, environment) for item in items)
+            items = [item for item in select(known, engine.devices).items if _is_run(engine, item)]
+            watched = track(items, engine.key, console=Console(stderr=True), transient=True)
+            records = tuple(run_item(item, environment) for item in watched)
     finally:
         backend.close()
     return EngineRun(engine, versions, records, frozenset(case.id for case in known))
+
+
+def _is_run(engine: Engine, item: Item) -> bool:
+    return any(fnmatchcase(item.case.id, pattern) for pattern in engine.only)
 
 
 def shown(finding: Finding) -> str:
