@@ -41,8 +41,18 @@ def test_the_reference_runs_from_python(capsys: pytest.CaptureFixture[str]) -> N
     program = re.search(r'PROGRAM = """(.*?)"""', BLOCKS[0], re.DOTALL)
     assert program is not None
 
-    exec(BLOCKS[1], {"PROGRAM": program[1]})
+    exec(BLOCKS[2], {"PROGRAM": program[1]})
 
     printed = capsys.readouterr().out
     assert "copy copy sim:0" in printed
     assert "vdevice @host" in printed
+
+
+def test_the_benchmark_gives_a_verdict(pytester: pytest.Pytester) -> None:
+    arguments = "args = tuple(np.full((3, 4), k, np.float32) for k in (1, 2, 5))\n\n\n"
+    faster = BLOCKS[1].replace('!= "slower"', 'in ("faster", "slower", "same", "ambiguous")')
+    pytester.makepyfile(test_worth=BLOCKS[0] + arguments + faster)
+
+    result = pytester.runpytest_subprocess("--devices=cpu,sim", "-k", "pays")
+
+    result.assert_outcomes(passed=1, deselected=2)
