@@ -189,7 +189,8 @@ def _finding(
 ) -> Finding:
     seen = costs.get(row.name)
     breaches = tuple(limits.breaches(row.name, seen))
-    told = (*breaches, *([row.note] if row.note else ()))
+    reason = limits.reason(row.name)
+    told = (*breaches, *filter(None, (row.note, reason and f"its own limit: {reason}")))
     return Finding(
         name=row.name,
         standing=Standing.COSTS_MORE if breaches else _standing(changes),

@@ -41,12 +41,13 @@ def run(
         Shown,
         typer.Option("--values", help="of paired benchmarks, for github-action-benchmark"),
     ] = Shown.SECONDS,
+    as_json: Annotated[bool, typer.Option("--json", help="print what was written as JSON")] = False,
 ) -> None:
     runs = history(paths)
     if form is Form.ASV:
         require_free(out)
-        written = asv.write(out, runs)
-        typer.echo(f"{out}: {len(written)} runs")
+        asv.write(out, runs)
+        _print(out, len(runs), "asv", as_json)
         return
     require_writable(out)
     if out.suffix == ".js":
@@ -56,4 +57,11 @@ def run(
     else:
         text = json.dumps(action.array(runs[0], shown), indent=2)
     out.write_text(text, encoding="utf-8")
-    typer.echo(f"{out}: {len(runs)} runs, tool: {shown.tool}")
+    _print(out, len(runs), shown.tool, as_json)
+
+
+def _print(out: Path, runs: int, tool: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), "runs": runs, "tool": tool}))
+    else:
+        typer.echo(f"{out}: {runs} runs, tool: {tool}")

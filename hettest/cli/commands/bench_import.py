@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -24,9 +25,13 @@ def run(
     bigger: Annotated[
         bool, typer.Option("--bigger-is-better", help="in an array, which does not say so")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print what was written as JSON")] = False,
 ) -> None:
     require_free(out)
     runs = asv.read(path) if form is Form.ASV else action.read(path, bigger=bigger)
     written = write(out, runs)
     count = sum(len(run.entries) for run in runs)
-    typer.echo(f"{out}: {len(written)} runs, {count} values")
+    if as_json:
+        typer.echo(json.dumps({"files": [str(file) for file in written], "values": count}))
+    else:
+        typer.echo(f"{out}: {len(written)} runs, {count} values")

@@ -85,6 +85,9 @@ def test_export_and_import_make_runs_that_can_be_compared(
     assert len(list((tmp_path / "other").iterdir())) == 2
     assert "tool: customSmallerIsBetter" in capsys.readouterr().out
 
+    hettest_ok(monkeypatch, "import", str(action), form, f"--out={tmp_path / 'third'}", "--json")
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 2
+
 
 def hettest_ok(monkeypatch: Monkey, *args: str) -> None:
     assert hettest(monkeypatch, "bench", *args) == 0

@@ -110,6 +110,13 @@ def test_a_benchmark_that_vanished_is_incomplete_unless_it_may() -> None:
     assert (found.exit_code, found.missing) == (0, ())
 
 
+def test_a_limit_of_its_own_says_why() -> None:
+    found = decide(Told(a=[SAME]), Limits((Limit("a", 1.5, reason="tiles at random"),)))
+
+    assert found.findings[0].limit == 1.5
+    assert found.findings[0].notes == ("its own limit: tiles at random",)
+
+
 def test_costs_above_the_limit_fail_at_once() -> None:
     measure = Told(a=[SAME])
 
