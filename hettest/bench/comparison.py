@@ -11,7 +11,7 @@
 A paired benchmark is compared by its ratio to the CPU-only side of the same run, so that a slower
 machine is no regression. What that cannot tell from one run of each is noted: whether it is the
 CPU-only side that changed, or both did. Runs made in turn (`compare_turns`) share the machine, so
-that the placed time itself counts wherever it is decided.
+that the placed time itself counts; only where it is undecided, a ratio that grew or stayed does.
 
 A benchmark of pytest-benchmark's own has nothing beside it: it is compared within one machine only.
 """
@@ -212,7 +212,8 @@ def _paired_row(name: str, then: Timings, now: Timings) -> Row:
 
 def _doubts(placed: Change, cpu_only: Change, change: Change) -> str:
     """Return why another look may say something else; empty if the times agree with the ratio."""
-    if change.verdict is Verdict.SLOWER and placed.verdict in (Verdict.SAME, Verdict.FASTER):
+    opposite = _OPPOSITE.get(change.verdict)
+    if opposite is not None and placed.verdict in (Verdict.SAME, opposite):
         itself = f"the placed time itself {placed.ratio:.3g}"
         return f"the CPU-only side is {cpu_only.ratio:.3g} times what it was, {itself}"
     if cpu_only.verdict is Verdict.SLOWER and placed.verdict is Verdict.SLOWER:
@@ -233,9 +234,10 @@ def _row_of_turns(pairs: Sequence[tuple[Entry, Entry]], band: float) -> Row:
     cpu_only = of_turns(*_sides(pairs, lambda e: representative(_timings(e).cpu_only)), band=band)
     ratio = of_turns(*_sides(pairs, lambda e: representative(_ratios(_timings(e)))), band=band)
     row = _paired_row(name, *map(_timings, pairs[-1]))
-    change = placed if placed.is_decided else ratio
-    note = "" if placed.is_decided or not ratio.is_decided else "by the ratio to the CPU-only side"
-    return replace(row, change=change, placed=placed, cpu_only=cpu_only, note=note)
+    row = replace(row, change=placed, placed=placed, cpu_only=cpu_only)
+    if placed.is_decided or ratio.verdict not in (Verdict.SLOWER, Verdict.SAME):
+        return row  # a smaller ratio may be that of a slower CPU-only side
+    return replace(row, change=ratio, note="by the ratio to the CPU-only side")
 
 
 def _sides(

@@ -128,6 +128,23 @@ def test_turns_on_a_noisy_machine_are_judged_by_the_ratio() -> None:
     assert (found.verdict, found.note) == (Verdict.SLOWER, "by the ratio to the CPU-only side")
 
 
+def test_a_ratio_that_shrinks_on_a_noisy_machine_proves_nothing() -> None:
+    found = row(turns(1.0, 0.7, noise=0.5))
+
+    assert (found.verdict, found.note) == (Verdict.AMBIGUOUS, "")
+
+
+def test_a_ratio_that_stays_on_a_noisy_machine_is_the_same() -> None:
+    assert row(turns(1.0, 1.0, noise=0.5)).verdict is Verdict.SAME
+
+
+def test_a_slower_cpu_only_side_is_told_where_the_ratio_shrinks() -> None:
+    found = row(compare(run(paired("a", 1.0)), run(paired("a", 0.7, cpu_only=2e-3, seed=7))))
+
+    assert found.verdict is Verdict.FASTER
+    assert "CPU-only side is 1.99 times what it was, the placed time itself 1.38" in found.note
+
+
 def test_a_benchmark_that_some_turns_lack_is_not_compared() -> None:
     both = run(plain("a"), plain("b"))
 
