@@ -48,6 +48,8 @@ def _split(call: ExportCall) -> tuple[str, ...]:
 
 def _flip(call: ExportCall) -> str:
     axes = call.attrs["axes"]
+    if not axes:
+        return call.emit("Identity", call.inputs[0])
     bounds = [call.ints([value] * len(axes)) for value in (-1, _LAST)]
     steps = call.ints([-1] * len(axes))
     return call.emit("Slice", call.inputs[0], *bounds, call.ints(axes), steps)

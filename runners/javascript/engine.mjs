@@ -27,10 +27,15 @@ export function compile(program, { entry }) {
   return { run: (name, args) => evaluate(functions.get(name), args) };
 }
 
-function evaluate({ params, body }, args) {
+function evaluate({ params, body, bounds = [] }, args) {
   const values = new Map(params.map((p, i) => [p.name, args[i]]));
   const symbols = new Map();
   params.forEach((p, i) => bind(p.type, args[i], symbols));
+  for (const { symbol, lower, upper } of bounds) {
+    const found = symbols.get(symbol);
+    const inside = found >= lower && (upper === null || found <= upper);
+    if (!inside) throw new Rejected('symbol-out-of-bounds', `${symbol} is ${found}`);
+  }
   for (const binding of body.bindings) values.set(binding.name, valueOf(binding, values, symbols));
   return values.get(body.result);
 }

@@ -55,6 +55,11 @@ def test_a_straight_line_with_constants_and_broadcasting() -> None:
     check(program(body), X * [1, 2, 3], X)
 
 
+def test_nothing_flipped_is_no_slice() -> None:
+    model = to_onnx(program("%y = flip(%x, axes = []) return %y", "(%x: f32[]) -> f32[]"))
+    assert [n.op_type for n in model.graph.node] == ["Identity"]
+
+
 def test_symbolic_shapes_are_computed_in_the_graph() -> None:
     body = "%s = shape [3, floordiv(2*n, 2)] %y = reshape(%x, %s) return %y"
     check(program(body, "(%x: f32[n, 3]) -> f32[3, n]"), X.reshape(3, 2), X)
