@@ -17,7 +17,7 @@ from hettest.outcome import Outcome
 from hettest.runner import run_item
 from hettest.runner.run import Environment
 from reference_vm.conformance import Backend as Reference
-from reference_vm.conformance import Executable
+from reference_vm.conformance import Executable, TimedExecutable
 
 AREAS = ("placement", "planning", "bugs")
 MAPS = (
@@ -28,7 +28,9 @@ MAPS = (
 """The devices that are named, and the decoy: a device that is opened and that no role is."""
 
 
-def touched(executable: Executable, seen: Observation) -> Iterator[tuple[str, str]]:
+def touched(
+    executable: Executable | TimedExecutable, seen: Observation
+) -> Iterator[tuple[str, str]]:
     """Yield every device that a run or the loading before it touched, with what touched it."""
     for execution in seen.executions or ():
         yield execution.device, f"ran {execution.op}"
@@ -75,7 +77,7 @@ class Watched:
 @dataclass
 class WatchedExecutable:
     backend: Watched
-    executable: Executable
+    executable: Executable | TimedExecutable
 
     def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
         seen = self.executable.run(entry, args)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from hettest.backend.protocol import Copy, Execution, Memory, Options, Rejected
 from hettest.capability import missing
+from hettest.runner import TextProgram
 from reference_vm.conformance import Backend
 from tests.unit.session.test_runs import X
 
@@ -25,17 +24,12 @@ PROGRAM = """module {
 MAP = {"host": "cpu:0", "accel": "sim:0"}
 
 
-@dataclass(frozen=True)
-class Text:
-    text: str
-    id: str = "case"
-
-    def onnx(self, entry: str | None = None) -> bytes:
-        raise NotImplementedError
+def text(program: str) -> TextProgram:
+    return TextProgram("case", program)
 
 
 def test_a_run_is_observed() -> None:
-    executable = Backend().compile(Text(PROGRAM), MAP, Options(extra={"fuse": False}))
+    executable = Backend().compile(text(PROGRAM), MAP, Options(extra={"fuse": False}))
     seen = executable.run("main", (X, X, X))
     np.testing.assert_array_equal(np.asarray(seen.results), 0 * X)
     assert set(seen.executions or ()) == {
@@ -55,7 +49,7 @@ def test_a_run_is_observed() -> None:
 
 
 def test_what_is_fused_away_is_still_executed_and_no_intermediate() -> None:
-    executable = Backend().compile(Text(PROGRAM), MAP, Options())
+    executable = Backend().compile(text(PROGRAM), MAP, Options())
     seen = executable.run("main", (X, X, X))
     executed = {name: e.device for e in seen.executions or () for name in e.defines}
     assert executed == {"main/%s": "cpu:0", "main/%t": "sim:0", "main/%d": "cpu:0"}
@@ -63,7 +57,7 @@ def test_what_is_fused_away_is_still_executed_and_no_intermediate() -> None:
 
 def test_intermediates_can_be_left_out() -> None:
     options = Options(extra={"intermediates": False, "checked": False})
-    executable = Backend().compile(Text(PROGRAM), MAP, options)
+    executable = Backend().compile(text(PROGRAM), MAP, options)
     assert executable.run("main", (X, X, X)).intermediates is None
 
 
@@ -95,14 +89,14 @@ def test_a_program_at_fault_is_rejected_with_stage_code_and_line(
     program: str, stage: str, code: str, line: int
 ) -> None:
     with pytest.raises(Rejected) as caught:
-        Backend().compile(Text(program), MAP, Options())
+        Backend().compile(text(program), MAP, Options())
     found = caught.value
     assert (found.code, found.line) == (code, line)
     assert found.stage == stage
 
 
 def test_a_run_at_fault_is_rejected() -> None:
-    executable = Backend().compile(Text(PROGRAM), MAP, Options())
+    executable = Backend().compile(text(PROGRAM), MAP, Options())
     with pytest.raises(Rejected, match="argument %b") as caught:
         executable.run("main", (X, X.astype(np.float64), X))
     assert (caught.value.stage, caught.value.code) == ("run", "argument-dtype")
