@@ -16,14 +16,15 @@ _WITHOUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("thresholded_relu", "average_pool", "lp_pool", "conv", "resize"), "f64"),
     **dict.fromkeys(("conv_transpose", "instance_norm", "lrn", "rnn", "gru", "lstm"), "f64"),
     **dict.fromkeys(("argmax", "argmin"), "i16 u16 u32 u64"),
-    **dict.fromkeys(("max", "min", "sum", "prod", "cumulative_sum"), "u32 u64"),
-    **dict.fromkeys(("maximum", "minimum", "clip"), "i16 u16"),
-    **dict.fromkeys(("tril", "triu"), "i16 u8 u32"),
+    **dict.fromkeys(("max", "min", "sum", "prod", "mean", "cumulative_sum"), "u32 u64"),
+    **dict.fromkeys(("maximum", "minimum", "clip", "pad"), "i16 u16"),
+    **dict.fromkeys(("tril", "triu", "einsum"), "i8 i16 u8 u16 u32 u64"),
+    "det": "f64",
     "eye_like": "bool i8 i16 u8 u16 u32",
     "nonzero": "i8 i16 u16 u32 u64 f64",
-    "pad": "i16",
+    "relu": "i16 i64",
     "top_k": "u16 u32 u64",
-    "unique": "i16 u8",
+    "unique": "bool i16 i32 u8 u16 u32 u64",
 }
 
 ABSENT: Final = frozenset(
