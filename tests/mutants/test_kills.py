@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hettest.case.faults import fault_classes
 from hettest.outcome import Outcome, Status
 from reference_vm.conformance import Backend as Reference
+from tests.mutants import matrix
 from tests.mutants.catalog import MUTANTS
 from tests.mutants.mutant import Kill, Mutant
 from tests.mutants.page import PAGE, rendered
@@ -61,3 +64,12 @@ def test_every_kind_of_fault_that_can_be_has_a_mutant() -> None:
 
 def test_the_page_lists_every_kill() -> None:
     assert PAGE.read_text(encoding="utf-8") == rendered(), "run: python -m tests.mutants.page"
+
+
+def test_the_matrix_counts_the_kills_of_every_mutant() -> None:
+    text = matrix.PAGE.read_text(encoding="utf-8")
+    _, by_clause, by_area = text.split("\n## ")
+    names = [mutant.name for mutant in MUTANTS]
+
+    for part in (by_clause, by_area):
+        assert re.findall(r"^\| `([a-z0-9-]+)` \| [1-9]", part, re.MULTILINE) == names
