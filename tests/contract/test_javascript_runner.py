@@ -26,6 +26,11 @@ const { add } = OPERATORS;
 const wider = (e) => (typeof e === 'bigint' ? e + (1n << 32n) : e);
 OPERATORS.add = (...all) => ({ ...add(...all), data: add(...all).data.map(wider) });
 """
+INEXACT = """\
+const { add } = OPERATORS;
+const inexact = (e) => (typeof e === 'number' ? e * (1 + 1e-5) : e);
+OPERATORS.add = (...all) => ({ ...add(...all), data: add(...all).data.map(inexact) });
+"""
 OTHER_DTYPE = """\
 const { add } = OPERATORS;
 OPERATORS.add = (...all) => ({ ...add(...all), dtype: 'f64' });
@@ -38,6 +43,7 @@ RAISING = "OPERATORS.add = () => { throw new Error('no such kernel'); };"
 BROKEN = {
     "values": ("OPERATORS.add = OPERATORS.subtract;", "failed", "expected"),
     "no-wrap": (WIDER, "failed", "expected"),
+    "inexact": (INEXACT, "failed", "expected"),
     "dtype": (OTHER_DTYPE, "failed", "the result is f64"),
     "crash": (RAISING, "crashed", "no such kernel"),
     "refusal": (REFUSING, "failed", "refused: dtype-mismatch"),
