@@ -35,7 +35,7 @@ _CLAIMS: Final = frozenset(
         *("dtype:i8", "dtype:i16", "dtype:i32", "dtype:i64", "dtype:u8", "dtype:bool"),
         *("dtype:f16", "dtype:bf16", "dtype:f32", "dtype:f64"),
         *(f"op:{name}" for name in torch_operators_nn.NAMES),
-        *("op:device_copy", "op:to_vdevice"),
+        *("op:device_copy", "op:to_vdevice", "-op:det:f16", "-op:det:bf16"),
     }
 )
 """Without ``u16``, ``u32`` and ``u64``, for which PyTorch promises few operators."""
