@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 from hettest.backend.calls import compiled, observed
 from hettest.backend.guard import named
@@ -44,6 +44,13 @@ if TYPE_CHECKING:
 
 PLACED = 3
 """The level from which cases place operators."""
+
+_TELLING: Final = (
+    *("diagnostics", "values", "arguments", "backend", "arrivals", "placement", "evidence"),
+    *("copies", "moved", "memory"),
+)
+"""Of several clauses that failed, the first of these says most: variables and devices, and last
+what was only counted."""
 
 
 @final
@@ -305,7 +312,7 @@ class _Run:
             words = tuple(dict.fromkeys(c.word or c.name for c in found))
             reason = f"not claimed: {', '.join(words)}"
             return _End(Outcome.UNSUPPORTED, reason, clauses, lacks=words)
-        first = found[0]
+        first = min(found, key=_telling)
         reason = f"{first.name}: {first.detail.splitlines()[0]}"
         return self._story(Outcome.FAILED, reason, clauses, self.refused_at)
 
@@ -325,6 +332,10 @@ class _Run:
         if not clauses:
             text = text.replace("\n", f"\n  {outcome}: {reason}\n", 1)
         return _End(outcome, reason, clauses, text, stage=stage)
+
+
+def _telling(clause: Clause) -> int:
+    return _TELLING.index(clause.name)
 
 
 def _stage(rejected: Rejected) -> str:

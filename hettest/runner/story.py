@@ -1,4 +1,4 @@
-"""The text of a failure: found, expected, place, what was executed, and how to run it again."""
+"""The text of a failure: found, expected, place, the program, what ran, how to run it again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hettest.backend.protocol import Observation
 from hettest.case.expansion import Item
+from hettest.case.model import Case
 from hettest.expect.transfers import listing
 from hettest.outcome import Clause, Status
 
 LONGEST = 40
-"""Executed operators that a story lists; a longer run is cut in the middle."""
+"""Lines of the program, or of what was executed, that a story has; more are cut in the middle."""
 
 
 def failure(
@@ -21,6 +22,7 @@ def failure(
     lines = [f"{item.id}: {item.case.summary}"]
     for clause in clauses:
         lines += _clause(item, clause)
+    lines += program(item.case)
     if observation is not None:
         lines += executed(observation)
     lines.append(f"  run it again: {replay}")
@@ -42,6 +44,14 @@ def _line(item: Item, clause: Clause) -> int | None:
     if clause.name == "values" and item.run is not None:
         return item.run.line
     return item.case.program_line
+
+
+def program(case: Case) -> Iterator[str]:
+    """Yield the lines that show the program, each with its line in the case file."""
+    yield "  program:"
+    numbered = list(enumerate(case.text.rstrip().split("\n"), case.program_line))
+    width = len(str(numbered[-1][0]))
+    yield from _shortened([f"    {line:>{width}} | {text}".rstrip() for line, text in numbered])
 
 
 def executed(observation: Observation) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Final, final
 
 from hettest.outcome import Outcome, Record, Status
+from hettest.patterns import fits
 
 STAGES: Final = (
     *("values", "placement", "copies", "moved", "arrivals", "evidence", "arguments", "memory"),
@@ -52,12 +52,12 @@ class Waiver:
         """Whether it is for this item, however that ended."""
         if record.case is None:
             return False
-        named = any(_matches(name, self.case) for name in (record.id, record.case))
+        named = any(fits(name, self.case) for name in (record.id, record.case))
         return named and _bound_so(record.id, self.devices)
 
     def names(self, case: str) -> bool:
         """Whether it may be for items of this case."""
-        return _matches(case, self.case.partition("[")[0])
+        return fits(case, self.case.partition("[")[0])
 
     def has_expired(self, today: datetime.date) -> bool:
         return today > self.expires
@@ -73,17 +73,12 @@ class Waiver:
         return f"{self.kind}: {self.reason} ({self.owner}{issue}, until {self.expires})"
 
 
-def _matches(name: str, pattern: str) -> bool:
-    """Whether a pattern matches; a bracket stands for itself, since items have them."""
-    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
-
-
 def _bound_so(item: str, devices: str) -> bool:
     """Whether the item's id binds each role to a device as ``accel=cuda:*,host=cpu:0`` says."""
     inside = item.partition("[")[2].rpartition("]")[0]
     bound = dict(part.partition("=")[::2] for part in inside.split(","))
     wanted = (part.strip().partition("=") for part in devices.split(",") if part.strip())
-    return all(_matches(bound.get(role, ""), device) for role, _, device in wanted)
+    return all(fits(bound.get(role, ""), device) for role, _, device in wanted)
 
 
 def stages(record: Record) -> tuple[str, ...]:
@@ -101,12 +96,20 @@ class Waivers:
     entries: Sequence[Waiver] = ()
 
     def applied(self, record: Record, today: datetime.date) -> Record:
-        """Return ``record``, as waived if each stage at which it failed has a waiver in force."""
+        """Return ``record``, as waived if each stage at which it failed has a waiver in force.
+
+        One that only some stages have a waiver for stays failed, and its reason says which.
+        """
         if record.outcome not in (Outcome.FAILED, Outcome.CRASHED):
             return record
         failed = stages(record)
         found = list(self._in_force(record, failed, today))
-        if not failed or {waiver.stage for waiver in found} != set(failed):
+        left = [stage for stage in failed if stage not in {waiver.stage for waiver in found}]
+        if found and left:
+            held = ", ".join(stage for stage in failed if stage not in left)
+            split = f"waived: {held}; not waived: {', '.join(left)}"
+            return replace(record, reason=f"{record.reason} ({split})")
+        if not found:
             return record
         told = "; ".join(map(str, found))
         return replace(record, outcome=Outcome.WAIVED, waiver=told)

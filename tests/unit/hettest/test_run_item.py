@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hettest.backend.protocol import Observation
 from hettest.capability import PINNED
 from hettest.case.expansion import expand
 from hettest.outcome import Clause, Measure, Outcome, Record, Status
-from hettest.runner import run_item
+from hettest.runner import run_item, story
 from hettest.runner.run import Environment
 from tests.unit.hettest import fake_backend
 from tests.unit.hettest.case.written import PROGRAM, load_text, text
@@ -92,6 +93,35 @@ def test_a_failure_tells_found_expected_place_trace_and_replay(tmp_path: Path) -
         "hettest run 'area/name[plain,host=cpu:0,accel=sim:0,policy=copy]' "
         "--devices=cpu:0,sim:0 --backend=fake" in record.text
     )
+
+
+def test_the_reason_is_what_names_variable_and_devices(tmp_path: Path) -> None:
+    dropped = run(tmp_path, PLACED, fake_backend.drop_copy)
+    elsewhere = run(tmp_path, PLACED, fake_backend.wrong_device)
+
+    assert dropped.reason.startswith("arrivals: main/%")
+    assert "was made on cpu:0 and read on sim:0 by main/%t, but no" in dropped.reason
+    assert elsewhere.reason.startswith("placement: main/%t: found on cpu:0, expected on sim:0")
+
+
+def test_a_failure_shows_the_program_with_the_lines_of_the_case_file(tmp_path: Path) -> None:
+    record = run(tmp_path, PLACED, fake_backend.wrong_value)
+
+    place, line = next(
+        (number, line) for number, line in enumerate(PLACED.splitlines(), 1) if "%t = mul" in line
+    )
+    assert f"    {place:>2} | {line}" in record.text.splitlines()
+
+
+def test_a_long_program_is_cut_in_the_middle(tmp_path: Path) -> None:
+    (case,) = load_text(tmp_path, PLACED)
+    lines = "\n".join(str(number) for number in range(100))
+
+    shown = list(story.program(replace(case, program=lines, program_line=1)))
+
+    assert len(shown) == story.LONGEST + 2
+    assert "    … 60 more …" in shown
+    assert shown[-1] == "    100 | 99"
 
 
 def test_what_cannot_be_observed_is_unsupported_though_the_values_hold(tmp_path: Path) -> None:
