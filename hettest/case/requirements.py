@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hettest.case import walk
+from hettest.case.dtypes import types_of
 from hettest.case.expansion import DEVICE_COUNTS, Item
 from hettest.devicemap import kind_of
 from hettest.language import (
@@ -16,6 +17,7 @@ from hettest.language import (
     ShapeType,
     TensorType,
     TupleType,
+    Type,
     Unknown,
     nodes,
 )
@@ -36,13 +38,14 @@ _CONSTRUCTS = {
 def of_program(module: Module) -> tuple[str, ...]:
     """Return the words that the program itself requires, sorted.
 
-    An operator is narrowed by the dtype of its first operand where that is written down:
+    An operator is narrowed by the dtype of its first operand where that can be told:
     ``op:add:f32``.
     """
     words = set(_type_words(module))
     for function in module.functions:
+        types = types_of(module, function)
         for binding in walk.bindings(function):
-            words.update(_binding_words(binding))
+            words.update(_binding_words(binding, types))
     if _is_recursive(module):
         words.add("construct:recursion")
     return tuple(sorted(words))
@@ -67,7 +70,7 @@ def of_item(item: Item, module: Module | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _binding_words(binding: nodes.Binding) -> Iterator[str]:
+def _binding_words(binding: nodes.Binding, types: Mapping[nodes.Var, Type]) -> Iterator[str]:
     value = binding.value
     if type(value) in _CONSTRUCTS:
         yield _CONSTRUCTS[type(value)]
@@ -76,7 +79,7 @@ def _binding_words(binding: nodes.Binding) -> Iterator[str]:
     if not isinstance(value, nodes.Call):
         return
     first = next((a for a in value.args if a is not None), None)
-    type_ = first.type if isinstance(first, nodes.Var) else None
+    type_ = types.get(first) if isinstance(first, nodes.Var) else None
     narrowed = f":{type_.dtype}" if isinstance(type_, TensorType) else ""
     yield f"op:{value.op}{narrowed}"
     yield from (f"dtype:{v}" for v in value.attrs.values() if isinstance(v, DType))
