@@ -19,6 +19,7 @@ from hettest.levels.standing import Reach, Rung, Standing
 from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.report.changes import Change, changes
 from hettest.report.content import ReportContent
+from hettest.report.counting import counted
 
 MANY: Final = 8
 """How many of a kind are named one by one."""
@@ -115,7 +116,7 @@ def _counts(content: ReportContent) -> Iterator[str]:
     counts = ", ".join(f"{content.counts[o]} {o}" for o in Outcome)
     skipped = sum(not record.counted for record in content.records)
     apart = f"; {skipped} skipped and not counted" if skipped else ""
-    yield f"{len(content.records)} items: {counts}{apart}"
+    yield f"{counted(len(content.records), 'item')}: {counts}{apart}"
 
 
 def _waivers(records: Iterable[Record]) -> Iterator[str]:
@@ -164,7 +165,9 @@ def _measured(records: Iterable[Record], status: str) -> Iterator[str]:
                 found.setdefault(measure.name, []).append(record)
                 elements[measure.name] += loose
     for name, same in found.items():
-        yield f"{name}: {_items(same)}" + (f", {elements[name]} elements" if elements[name] else "")
+        yield f"{name}: {_items(same)}" + (
+            f", {counted(elements[name], 'element')}" if elements[name] else ""
+        )
 
 
 def _loosened(records: Iterable[Record]) -> Iterator[str]:
@@ -191,10 +194,10 @@ def _expected(content: ReportContent) -> Iterator[str]:
         return
     wanted, found = set(content.expected), set(content.case_ids)
     if wanted == found:
-        yield f"{len(wanted)} items, as {content.expected_file} lists them"
+        yield f"{counted(len(wanted), 'item')}, as {content.expected_file} lists them"
         return
     yield (
-        f"{len(wanted)} items as {content.expected_file} lists them; "
+        f"{counted(len(wanted), 'item')} as {content.expected_file} lists them; "
         f"{len(wanted - found)} missing, {len(found - wanted)} not listed"
     )
     for title, ids in (("missing", wanted - found), ("not listed", found - wanted)):
@@ -217,7 +220,7 @@ def _covered(content: ReportContent) -> Iterator[str]:
         counts += [f"{len(part.open)} open"] * bool(part.open)
         if part.gaps:
             more = f" and {len(part.gaps) - MANY} more" if len(part.gaps) > MANY else ""
-            counts.append(f"{len(part.gaps)} gaps: {', '.join(part.gaps[:MANY])}{more}")
+            counts.append(f"{counted(len(part.gaps), 'gap')}: {', '.join(part.gaps[:MANY])}{more}")
         told = "".join(f", {count}" for count in counts)
         yield f"{name}: {len(part.proven)} of {part.published} proven{told}"
 

@@ -94,7 +94,7 @@ def test_what_lf_leaves_out_is_counted_and_said(pytester: pytest.Pytester, suite
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["1 items: 0 passed, 1 failed, *", "deselected: 6 by pytest (*--lf*)"]
+        ["1 item: 0 passed, 1 failed, *", "deselected: 6 by pytest (*--lf*)"]
     )
 
 

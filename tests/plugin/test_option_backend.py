@@ -59,7 +59,7 @@ def test_a_word_that_the_backend_does_not_claim_makes_a_test_unsupported(
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["1 items: 0 passed, *1 unsupported, *", "*test_it[[]cpu:0[]]: not claimed: mode:rpc"]
+        ["1 item: 0 passed, *1 unsupported, *", "*test_it[[]cpu:0[]]: not claimed: mode:rpc"]
     )
 
 

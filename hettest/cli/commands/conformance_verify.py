@@ -6,6 +6,7 @@ import datetime
 import json
 import secrets
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from hettest.conformance import bundle, manifest, rerunning, running
 from hettest.conformance.verifying import Trust, Verdict, ran, verify
 from hettest.errors import UsageError
 from hettest.report import ReportContent
+from hettest.report.counting import counted
 from hettest.report.summary import levels
 
 NAME = "verify"
@@ -53,7 +55,11 @@ def run(
         found = {"digest": verdict.digest, "problems": verdict.problems, "notes": verdict.notes}
         typer.echo(json.dumps(found, indent=1))
     else:
-        _print(path, verdict)
+        asked = (("signature", "--key", key), ("digest", "--digest", digest))
+        unchecked = [f"{what} (no {option})" for what, option, given in asked if given is None]
+        if part is None:
+            unchecked.append("nothing was run again (no --rerun)")
+        _print(path, verdict, unchecked)
     raise typer.Exit(1 if verdict.problems else 0)
 
 
@@ -78,10 +84,11 @@ def _rerun(
         asked = options(tuple(content.devices), tested, waivers, content.seed or 0)
         found = list(running.rerun(content, asked, records, with_progress))
     verdict.problems += map(str, found)
-    verdict.notes.append(f"ran {len(records)} items again ({part:g}%, seed {seed})")
+    verdict.notes.append(f"ran {counted(len(records), 'item')} again ({part:g}%, seed {seed})")
 
 
-def _print(path: Path, verdict: Verdict) -> None:
+def _print(path: Path, verdict: Verdict, unchecked: Sequence[str]) -> None:
+    """Print what was found, and of a report that holds what it was not asked to show."""
     for note in verdict.notes:
         typer.echo(note)
     if verdict.content is not None and not verdict.problems:
@@ -90,7 +97,10 @@ def _print(path: Path, verdict: Verdict) -> None:
     for problem in verdict.problems:
         typer.echo(f"{path}: {problem}")
     typer.echo(f"digest: {verdict.digest or 'none'}")
-    typer.echo(f"verified: {len(verdict.problems)} problems" if verdict.problems else "verified")
+    if verdict.problems:
+        typer.echo(f"not verified: {counted(len(verdict.problems), 'problem')}")
+        return
+    typer.echo("; not checked: ".join(filter(None, ("verified", ", ".join(unchecked)))))
 
 
 def files_of(path: Path) -> dict[str, bytes]:

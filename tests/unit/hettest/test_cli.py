@@ -46,7 +46,7 @@ def test_run_passes_fails_and_is_incomplete(
     cases = f"--cases={tmp_path}"
 
     assert hettest(monkeypatch, "run", cases, f"{FAKE}:Backend") == 0
-    assert "1 items: 1 passed" in capsys.readouterr().out
+    assert "1 item: 1 passed" in capsys.readouterr().out
     assert hettest(monkeypatch, "run", cases, f"{FAKE}:copy_twice") == 1
     assert "run it again: hettest run" in capsys.readouterr().out
     cuda = "--devices=cpu,cuda"

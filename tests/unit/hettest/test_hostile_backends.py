@@ -50,7 +50,7 @@ def test_each_item_crashes_and_the_report_is_printed(
 
     printed = capsys.readouterr().out
     assert ended_with == 1
-    assert "1 items: 0 passed, 0 failed, 1 crashed" in printed
+    assert "1 item: 0 passed, 0 failed, 1 crashed" in printed
     assert f"policy=copy]: {reason}\n" in printed
 
 
@@ -63,7 +63,7 @@ def test_a_crash_at_the_end_is_told_after_the_report(
     assert hettest(monkeypatch, *args) == 1
 
     printed = capsys.readouterr()
-    assert "1 items: 1 passed" in printed.out
+    assert "1 item: 1 passed" in printed.out
     assert "ExitsInClose.close() raised SystemExit: 0" in printed.err
 
 

@@ -129,7 +129,7 @@ def test_the_text_names_every_item_that_did_not_pass() -> None:
         f"3 items: {counts}; 1 skipped and not counted",
         "deselected: 3 above level 2",
         "expected:",
-        "  1 items as expected-cpu.txt lists them; 0 missing, 2 not listed",
+        "  1 item as expected-cpu.txt lists them; 0 missing, 2 not listed",
         "  not listed: a/c[x]",
         "  not listed: a/d[x]",
         "unsupported (1):",

@@ -68,7 +68,8 @@ def test_a_run_is_packed_and_verified(hettest: Hettest, tmp_path: Path) -> None:
     assert digest_in(packed) == digest_in(printed)
 
     code, found = hettest("verify", archive, f"--digest={digest_in(packed)}")
-    assert (code, found.splitlines()[-1]) == (0, "verified")
+    unchecked = "signature (no --key), nothing was run again (no --rerun)"
+    assert (code, found.splitlines()[-1]) == (0, f"verified; not checked: {unchecked}")
     assert "mini@1: L3 reached" in found
 
 
@@ -145,12 +146,14 @@ def test_a_result_that_does_not_reproduce_is_found(
     hettest: Hettest, tmp_path: Path, folder: Path
 ) -> None:
     code, found = hettest("verify", folder, "--rerun=100%", "--seed=1")
-    assert (code, found.splitlines()[-1]) == (0, "verified")
+    unchecked = "signature (no --key), digest (no --digest)"
+    assert (code, found.splitlines()[-1]) == (0, f"verified; not checked: {unchecked}")
     assert "(100%, seed 1)" in found
 
     code, found = hettest("verify", folder, "--rerun=100%", f"--backend={FAKE}:copy_twice")
     assert code == 1
     assert "does not reproduce: reported passed, now failed" in found
+    assert found.splitlines()[-1].startswith("not verified: ")
 
 
 def test_diff_tells_what_became_worse(
