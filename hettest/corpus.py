@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import final
@@ -15,6 +14,7 @@ from hettest.case.loader import load
 from hettest.case.model import Case
 from hettest.devicemap import Binding
 from hettest.errors import UsageError
+from hettest.patterns import fits
 
 _HERE = Path(__file__).parent
 CLAUSES = TABLE.name
@@ -117,16 +117,14 @@ def _too_few(binding: Binding | None) -> str:
 
 def matches(item: Item, patterns: Sequence[str]) -> bool:
     """Whether a pattern names the item, its case or its folder; without patterns all are."""
-    return item.id in patterns or _named(item.case, patterns)
+    return any(fits(item.id, pattern) for pattern in patterns) or _named(item.case, patterns)
 
 
 def _named(case: Case, patterns: Sequence[str]) -> bool:
     if not patterns:
         return True
     return any(
-        pattern == case.id
-        or case.id.startswith(pattern.rstrip("/") + "/")
-        or fnmatchcase(case.id, pattern)
+        fits(case.id, pattern) or case.id.startswith(pattern.rstrip("/") + "/")
         for pattern in patterns
     )
 

@@ -57,7 +57,9 @@ class Waiver:
 
     def names(self, case: str) -> bool:
         """Whether it may be for items of this case."""
-        return fits(case, self.case.partition("[")[0])
+        stars = (i for i, character in enumerate(self.case, 1) if character == "*")
+        heads = (self.case.partition("[")[0], *(self.case[:i] for i in stars))
+        return any(fits(case, head) for head in heads)
 
     def has_expired(self, today: datetime.date) -> bool:
         return today > self.expires

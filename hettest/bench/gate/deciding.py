@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Final, Protocol, final
 
 from hettest.bench.change import Change
@@ -25,6 +24,7 @@ from hettest.bench.gate.limits import Limits
 from hettest.bench.measurement import Costs
 from hettest.bench.statistics import Verdict
 from hettest.bench.stored import StoredRun
+from hettest.patterns import fits
 
 FAILED: Final = 1
 INCOMPLETE: Final = 6
@@ -229,4 +229,4 @@ def _reasons(changes: Sequence[Change]) -> Sequence[str]:
 
 
 def _is_any(name: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(name, pattern.replace("[", "[[]")) for pattern in patterns)
+    return any(fits(name, pattern) for pattern in patterns)

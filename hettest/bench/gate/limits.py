@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Final, final
 
 from hettest.bench.measurement import Costs
 from hettest.limits import show_bytes
+from hettest.patterns import fits
 
 SLOWER: Final = 1.10
 """Times what it took before, if no limit says otherwise."""
@@ -39,8 +39,8 @@ class Limit:
     line: int | None = None
 
     def names(self, benchmark: str) -> bool:
-        """Whether it is for this benchmark; a bracket stands for itself, since ids have them."""
-        return fnmatchcase(benchmark, self.benchmark.replace("[", "[[]"))
+        """Whether it is for this benchmark."""
+        return fits(benchmark, self.benchmark)
 
     @property
     def place(self) -> str:
