@@ -29,7 +29,7 @@ def check(situation: Situation) -> Iterator[Clause]:
         return
     flow = Flow(situation)
     needs = flow.needs()
-    wrong = [*map(_missing, unmet(needs, copies)), *_from_nowhere(situation, flow, copies)]
+    wrong = [*map(missing, unmet(needs, copies)), *_from_nowhere(situation, flow, copies)]
     if wrong:
         yield Clause("arrivals", Status.FAILED, "\n".join(wrong))
     elif needs:
@@ -88,7 +88,8 @@ class _Service:
             transfer = before
 
 
-def _missing(need: Need) -> str:
+def missing(need: Need) -> str:
+    """Return what is said of a value that no transfer brought to its reader."""
     made = " and ".join(sorted(need.made))
     return (
         f"{need.value} was made on {made} and read on {need.device} by {need.reader}, but no "

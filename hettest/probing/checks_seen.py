@@ -9,7 +9,10 @@ from hettest.backend.calls import compiled
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import Observation, Options, Rejected
 from hettest.capability import missing
+from hettest.expect import arrivals
 from hettest.expect.claims import unkept
+from hettest.expect.flow import Need
+from hettest.expect.situation import HOST
 from hettest.language import operators
 from hettest.probing.examples import Example, malformed, one_operator, two_devices
 from hettest.probing.finding import Failed, NotApplicable
@@ -56,13 +59,14 @@ def _wrong_executions(
         return
     made: dict[str, str] = {}
     for execution in seen.executions:
-        if execution.op not in operators():
+        if execution.op not in operators() and len(execution.defines) < 2:  # no fused ones
             yield f"an execution is of {execution.op!r}, expected an operator of the language"
         for name in execution.defines:
             made[name] = execution.device
     unknown = sorted(set(made) - set(example.computed))
     if unknown:
-        yield f"executions define {', '.join(unknown)}; variables are called main/%s and main/%r"
+        called = " and ".join(example.computed)
+        yield f"executions define {', '.join(unknown)}; variables are called {called}"
     for name, role in example.computed.items():
         if made.get(name) != binding[role]:
             yield f"{name} ran on {made.get(name, 'no device')}, requested is {binding[role]}"
@@ -74,15 +78,25 @@ def _wrong_copies(example: Example, seen: Observation, binding: Mapping[str, str
     first, second = binding.values()
     for copy in seen.copies:
         for device in (copy.source, copy.target):
-            if device not in (first, second, "cpu:0"):
+            if device not in (first, second, HOST):
                 yield f"a transfer is from or to {device!r}, which is no device of the program"
-    if not any(copy.target == second for copy in seen.copies):
-        yield f"nothing was copied to {second}, which reads what {first} made: a missing copy, or "
-        yield "  a false report"
+    yield from map(arrivals.missing, arrivals.unmet(_needs(example, binding), seen.copies))
     size = example.arrays()[0].nbytes
     wrong = [c.bytes for c in seen.copies if c.bytes is not None and c.bytes != size]
     if wrong:
         yield f"a transfer is said to be of {wrong[0]} bytes; each value has {size}"
+
+
+def _needs(example: Example, binding: Mapping[str, str]) -> list[Need]:
+    """Return each value that a device reads without having made it, once for each device."""
+    where = {name: binding[role] for name, role in example.computed.items()}
+    found: dict[tuple[str, str], Need] = {}
+    for name, reader in example.reads:
+        made, device = where.get(name, HOST), where[reader]
+        if made != device:
+            need = Need(frozenset({name}), name, device, frozenset({made}), reader, name)
+            found.setdefault((name, device), need)
+    return list(found.values())
 
 
 def refusals(specimen: Specimen) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from hettest.capability import missing
 from hettest.language import numpy_dtype
@@ -53,6 +53,9 @@ class Example:
     roles: tuple[str, ...] = ()
     computed: dict[str, str] = field(default_factory=dict)
     """The role that each variable must be computed on: ``main/%s``."""
+
+    reads: tuple[tuple[str, str], ...] = ()
+    """Each variable that is read, with the one that is computed from it."""
 
     def arrays(self, start: int = 1) -> list[Array]:
         """Return fresh arguments, one array for each; small numbers from ``start`` on."""
@@ -109,23 +112,39 @@ def tuple_taken(dtype: str) -> Example:
     return Example("a tuple as argument", text, dtype, ((2,), (3,)), (3,), tuple_argument=True)
 
 
+_Step: TypeAlias = tuple[str, tuple[str, ...], str]
+"""A variable, those that it is computed from, and the role on which."""
+
+
 def two_devices(dtype: str, op: str) -> Example:
-    """A program of two operators, the second of which reads the first's result elsewhere."""
-    type_, names = f"{dtype}[5]", _operands(op)
-    params = ", ".join(f"%{name}: {type_}" for name in names)
-    lines = [
-        f"%s = {_call(op, names)} @first",
-        f"%r = {_call(op, ('s',) * len(names))} @second",
-    ]
-    text = _module(f"({params}) -> {type_} @second", lines, "r", ("first", "second"))
+    """A program of three operators on two devices, an argument of which both devices read.
+
+    Of an operator that takes one operand, a program of two, one after the other.
+    """
+    if _OPERATORS[op] == 1:
+        return _apart(dtype, op, ("x",), (("s", ("x",), "first"), ("r", ("s",), "second")))
+    steps: tuple[_Step, ...] = (
+        ("s", ("x", "y"), "first"),
+        ("t", ("y", "z"), "second"),
+        ("r", ("s", "t"), "first"),
+    )
+    return _apart(dtype, op, ("x", "y", "z"), steps)
+
+
+def _apart(dtype: str, op: str, takes: Sequence[str], steps: Sequence[_Step]) -> Example:
+    """A program of one operator, each time on another device; each type is written down."""
+    type_, (last, _, place) = f"{dtype}[5]", steps[-1]
+    params = ", ".join(f"%{name}: {type_}" for name in takes)
+    lines = [f"%{var}: {type_} = {_call(op, names)} @{role}" for var, names, role in steps]
     return Example(
         f"{op} on two devices",
-        text,
+        _module(f"({params}) -> {type_} @{place}", lines, last, ("first", "second")),
         dtype,
-        ((5,),) * len(names),
+        ((5,),) * len(takes),
         (5,),
         roles=("first", "second"),
-        computed={"main/%s": "first", "main/%r": "second"},
+        computed={f"main/%{var}": role for var, _, role in steps},
+        reads=tuple((f"main/%{n}", f"main/%{var}") for var, names, _ in steps for n in names),
     )
 
 

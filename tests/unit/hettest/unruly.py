@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -258,6 +259,18 @@ class MissingCopy(Shows):
             copies=[],
             memory=observation.memory,
         )
+
+
+class MissingSharedCopy(Shows):
+    """Takes an argument that one device has read to be on the other one too."""
+
+    def seen(self, observation: Observation) -> Observation:
+        copies = [copy for copy in observation.copies or () if copy.value != "main/%y"]
+        return replace(observation, copies=copies)
+
+
+class OneDtype(Shows):
+    capabilities = frozenset({*SEEN, "op:add:f32"} - {"op:add"})
 
 
 class UnknownWords(Backend):

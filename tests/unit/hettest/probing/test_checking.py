@@ -38,7 +38,7 @@ def failed(found: list[Finding]) -> dict[str, str]:
     return {f.check: f.detail for f in found if f.state is State.FAILED}
 
 
-@pytest.mark.parametrize("backend", ["Backend", "Shows"])
+@pytest.mark.parametrize("backend", ["Backend", "Shows", "OneDtype"])
 def test_a_well_behaved_backend_passes_every_check(backend: str) -> None:
     found = checked(backend)
 
@@ -70,8 +70,15 @@ def test_a_well_behaved_backend_passes_every_check(backend: str) -> None:
         ("Leaks", {"memory": "cpu:0 has 256 bytes more in use after 6 runs than after 2"}),
         ("ClaimsWhatItHides", {"observations": "claims observe:copies but .* has no copies"}),
         ("ShowsWhatItDoesNotClaim", {"observations": "has copies, but .* not claim observe:copie"}),
-        ("WrongDevice", {"placement": "main/%r ran on cpu:0, requested is npu:0"}),
-        ("MissingCopy", {"placement": "nothing was copied to npu:0, .* a missing copy"}),
+        ("WrongDevice", {"placement": "main/%t ran on cpu:0, requested is npu:0"}),
+        ("MissingCopy", {"placement": "main/%z was .* read on npu:0 by main/%t, but no transfer"}),
+        (
+            "MissingSharedCopy",
+            {
+                "placement": "main/%y was made on cpu:0 and read on npu:0 by main/%t, "
+                "but no transfer brought it there: a missing copy"
+            },
+        ),
         ("ClaimsTooMuch", {"runs": "refused at compile: no kernel for add\nit needs no more than"}),
         (
             "UnknownWords",
@@ -160,6 +167,12 @@ def test_what_cannot_be_loaded_fails_and_nothing_else_is_checked(
     assert (loads.check, loads.state) == ("loads", State.FAILED)
     assert message in loads.detail
     assert {f.state for f in others} == {State.NOT_APPLICABLE}
+
+
+def test_one_dtype_of_an_operator_is_enough_to_see_placement() -> None:
+    (placement,) = (f for f in checked_here("OneDtype") if f.check == "placement")
+
+    assert placement.state is State.OK
 
 
 def test_a_device_that_is_not_listed_fails() -> None:
