@@ -8,6 +8,7 @@ from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent, environment
 from hettest.report.summary import Section, sections
+from hettest.report.undeclared import lacks
 
 _SHOWN = (Outcome.FAILED, Outcome.CRASHED, Outcome.NOT_RUN, Outcome.WAIVED)
 LONGEST = 500
@@ -30,6 +31,7 @@ def _lines(content: ReportContent, former: ReportContent | None) -> Iterator[str
         yield from _table(("profile", "level", "", "items", "passed", "excused", "why"), rows)
     for outcome in _SHOWN:
         yield from _items(outcome, [r for r in content.records if r.outcome is outcome])
+    yield from _lacking(content)
     yield from ("", "## Environment", "")
     found = environment() if content.environment is None else content.environment
     yield from _table(("", ""), found.items())
@@ -54,6 +56,15 @@ def _items(outcome: Outcome, records: Sequence[Record]) -> Iterator[str]:
     yield from _table(("item", "why"), rows)
     if len(records) > LONGEST:
         yield from ("", f"and {len(records) - LONGEST} more, in the JSON report")
+
+
+def _lacking(content: ReportContent) -> Iterator[str]:
+    """Yield every word that is not claimed and that items need."""
+    found = lacks(content.records)
+    if found:
+        yield from ("", f"## Unsupported ({content.counts[Outcome.UNSUPPORTED]})", "")
+        rows = ((lack.word, str(lack.items), lack.first) for lack in found)
+        yield from _table(("not claimed", "items", "first"), rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -85,9 +85,21 @@ def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
         return
     graded = ", ".join(f"{kind} {grade}" for kind, grade in standing.evidence.items())
     shown = f"{', '.join(reached)} reached" if reached else "no level reached"
-    yield f"{standing.profile}: {shown} on {', '.join(devices)}" + (graded and f"; {graded}")
+    top = [r for r in standing.rungs if r.group is None and r.level == standing.level]
+    known = [graded, *map(_share, (*top, *standing.groups))]
+    yield "; ".join(filter(None, (f"{standing.profile}: {shown} on {', '.join(devices)}", *known)))
     for rung in beyond:
-        yield f"{standing.profile}: {rung.name} is {_state(rung)}: {rung.reason}"
+        told = f"{standing.profile}: {rung.name} is {_state(rung)}: {rung.reason}"
+        yield "; ".join(filter(None, (told, _share(rung))))
+
+
+def _share(rung: Rung) -> str:
+    """Return on how many items a step rests; empty if they were not all judged."""
+    if rung.reach is Reach.NOT_JUDGED or not rung.items:
+        return ""
+    excused = f", {rung.excused} excused (not declared)" if rung.excused else ""
+    blocking = f", {rung.blocking} neither" if rung.blocking else ""
+    return f"{rung.name}: {rung.passed} of {counted(rung.items, 'item')} passed{excused}{blocking}"
 
 
 def _state(rung: Rung) -> str:

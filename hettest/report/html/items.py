@@ -73,16 +73,6 @@ class Ending:
     stories: tuple[Story, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """A word that is not declared."""
-
-    word: str
-    items: int
-    first: str
-
-
 def groups(records: Iterable[Record]) -> tuple[Group, ...]:
     """Return all items in order, those of one case that follow each other together."""
     found: list[tuple[str, list[Row]]] = []
@@ -153,14 +143,3 @@ def _stories(records: Iterable[Record]) -> Iterator[Story]:
             yield Story(ids, len(same), reason, same[0].text)
             continue
         yield from (Story((record.id,), 1, reason, record.text) for record in same)
-
-
-def lacks(records: Iterable[Record]) -> tuple[Lack, ...]:
-    """Return what the unsupported items lack, word by word, that of the most items first."""
-    by_word: dict[str, list[str]] = {}
-    for record in records:
-        if record.outcome is Outcome.UNSUPPORTED and record.counted:
-            for word in record.lacks or (record.reason,):
-                by_word.setdefault(word, []).append(record.id)
-    found = (Lack(word, len(ids), ids[0]) for word, ids in by_word.items())
-    return tuple(sorted(found, key=lambda lack: -lack.items))

@@ -13,13 +13,14 @@ from hettest.outcome import Evidence, Outcome, Record
 from hettest.report.changes import Change, changes
 from hettest.report.content import ReportContent, environment
 from hettest.report.html.cases import on_one, on_several
-from hettest.report.html.items import endings, groups, lacks
+from hettest.report.html.items import endings, groups
 from hettest.report.html.matrix import matrix
 from hettest.report.html.plot import plot
 from hettest.report.html.words import duration
 from hettest.report.json_report import source_digests
 from hettest.report.json_report import waivers as used_waivers
 from hettest.report.summary import sections
+from hettest.report.undeclared import lacks
 
 LISTED: Final = 400
 """How many changes are listed one by one."""

@@ -148,20 +148,19 @@ def test_the_form_follows_the_name(tmp_path: Path) -> None:
 
 
 def test_many_unsupported_items_are_counted_by_what_is_missing() -> None:
-    lacking = ["op:det", "op:det, mode:rpc"] * 5 + ["input:hir (what, then, is it)"]
+    lacking = [("op:det",), ("op:det", "mode:rpc")] * 5 + [("input:hir (what, then, is it)",)]
     ended = [
-        Record(f"a/{i}[x]", Outcome.UNSUPPORTED, f"not claimed: {words}", level=2)
+        Record(f"a/{i}[x]", Outcome.UNSUPPORTED, "not claimed", level=2, lacks=words)
         for i, words in enumerate(lacking)
     ]
 
     found = list(lines(content(ended)))
 
-    start = found.index("unsupported (11):")
-    assert found[start : start + 4] == [
-        "unsupported (11):",
-        "  10 items, first a/0[x]: not claimed: op:det",
-        "  5 items, first a/1[x]: not claimed: mode:rpc",
-        "  a/10[x]: not claimed: input:hir (what, then, is it)",
+    start = found.index("unsupported (11), not claimed:")
+    assert found[start + 1 : start + 4] == [
+        "  op:det: 10 items, first a/0[x]",
+        "  mode:rpc: 5 items, first a/1[x]",
+        "  input:hir (what, then, is it): 1 item, first a/10[x]",
     ]
 
 

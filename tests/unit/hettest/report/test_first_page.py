@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hettest.levels.standing import Reach
 from hettest.outcome import Clause, Measure, Outcome, Record, Status
 from hettest.report.markdown import render
-from hettest.report.summary import sections
+from hettest.report.summary import levels, sections
 from hettest.report.text import lines
 from tests.unit.hettest.report.made import content, core, rung
 
@@ -69,8 +71,8 @@ def test_the_sections_stand_in_order_and_say_what_there_is() -> None:
         "deselected",
     ] + (["covered"] if "covered" in found else [])
     assert found["levels"] == (
-        "core@1: L0 reached on cpu:0, sim:0; copies metered",
-        "core@1: L1 is not reached: a/b[7] failed",
+        "core@1: L0 reached on cpu:0, sim:0; copies metered; L0: 4 of 4 items passed",
+        "core@1: L1 is not reached: a/b[7] failed; L1: 3 of 4 items passed, 1 neither",
     )
     assert found["ran on"] == ("cpu:0 (7 items), sim:0 (7 items)",)
     assert found["items"][0].startswith("7 items: 4 passed, 1 failed")
@@ -112,6 +114,48 @@ def test_a_run_of_a_few_items_has_one_line_on_its_level() -> None:
     made = content([item("a/b[1]")], standings=(core(rung(0, Reach.NOT_JUDGED, reason)),))
 
     assert next(iter(sections(made))).lines == (f"core@1: not judged: {reason}",)
+
+
+def test_a_level_says_on_how_few_items_it_rests() -> None:
+    few = replace(rung(4, Reach.REACHED), items=302, passed=21, excused=281)
+
+    (line,) = levels(content([item("a/b[1]")], standings=(core(few),)))
+
+    assert line.endswith("; L4: 21 of 302 items passed, 281 excused (not declared)")
+
+
+def test_the_text_stays_short_and_ends_with_the_level() -> None:
+    lacking = [
+        replace(item(f"a/b[{n}]", Outcome.UNSUPPORTED), lacks=(f"op:o{n % 300}",))
+        for n in range(600)
+    ]
+    failed = [item(f"a/f[{n}]", Outcome.FAILED, reason=f"values: {n}") for n in range(50)]
+    made = content(
+        [*lacking, *failed],
+        standings=(core(rung(0, Reach.REACHED), rung(1, Reach.BLOCKED, "a/f[0] failed")),),
+    )
+
+    found = list(lines(made))
+
+    assert len(found) < 40
+    assert "  op:o0: 2 items, first a/b[0]" in found
+    assert "  and 290 more words; the JSON, Markdown and HTML reports list all" in found
+    assert "  and 40 more items; the JSON report lists all" in found
+    assert found[-2:] == list(levels(made))
+    page = render(made)
+    assert all(f"| op:o{n} | 2 | a/b\\[{n}\\] |" in page for n in range(300))
+
+
+def test_a_reason_of_many_items_is_told_once() -> None:
+    crashed = [item(f"a/b[{n}]", Outcome.CRASHED, reason="no driver") for n in range(20)]
+
+    found = list(lines(content(crashed)))
+
+    assert found[-3:] == [
+        "crashed (20):",
+        "  a/b[0]: no driver",
+        "  and 19 more items, to a/b[19]: the same",
+    ]
 
 
 def test_markdown_shows_the_same_and_every_item_that_did_not_pass() -> None:
