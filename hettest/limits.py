@@ -30,7 +30,8 @@ class Limits:
     """Items after which a process is replaced by a fresh one."""
 
     start: float = 120.0
-    """Seconds for loading the backend and asking it for its devices."""
+    """Seconds for loading the backend and asking it for its devices; as long as an item may take
+    if that is said."""
 
 
 def parse_seconds(text: str) -> float:
@@ -72,10 +73,16 @@ def parse_bytes(text: str) -> int:
     return size
 
 
-def show_bytes(size: int) -> str:
-    """Return the size in its largest fitting unit: ``1.5 GiB``."""
+def show_bytes(size: int, digits: int = 4) -> str:
+    """Return the size in its largest fitting unit, to so many digits: ``1.5 GiB``."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:
-            return f"{size:.4g} {unit}"
+            return f"{size:.{digits}g} {unit}"
         size /= 1024  # type: ignore[assignment] # a fraction from here on
-    return f"{size:.4g} GiB"
+    return f"{size:.{digits}g} GiB"
+
+
+def show_excess(size: int, allowed: int) -> str:
+    """Return a size with digits enough to tell it from what is allowed: ``2.0001 GiB`` of 2."""
+    shown = (show_bytes(size, digits) for digits in range(4, 20))
+    return next(text for text in shown if text != show_bytes(allowed))

@@ -99,6 +99,7 @@ def limits(timeout: str | None, memory: str | None, batch: str | None) -> Limits
     usual = Limits()
     return Limits(
         seconds=usual.seconds if timeout is None else parse_seconds(timeout),
+        start=usual.start if timeout is None else parse_seconds(timeout),
         memory=usual.memory if memory is None else parse_bytes(memory),
         batch=usual.batch if batch is None else max(1, parse_count("--het-batch", batch)),
     )

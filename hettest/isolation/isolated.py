@@ -17,7 +17,7 @@ from hettest.runner.run import unjudged
 from hettest.runner.story import failure, replay
 from hettest.runner.subject import Asked
 
-_STARTS: Final = 3
+_STARTS: Final = 2
 """Processes in a row that may die before their first item; then no more is tried."""
 
 _LINES: Final = 60
@@ -50,6 +50,9 @@ class Isolated:
         return self.facts.unavailable(self.asked.needed or self.asked.devices)
 
     def run(self, item: Item) -> Record:
+        if self._is_given_up:
+            what = f"the backend cannot be started: {self._failed_starts[-1]}"
+            return replace(unjudged(item, Outcome.CRASHED, what), stage="crash")
         try:
             process = self._ready()
         except (BackendCrash, UsageError) as error:
@@ -83,7 +86,7 @@ class Isolated:
             self._retire()
         if self._process is not None:
             return self._process
-        if len(self._failed_starts) >= _STARTS:
+        if self._is_given_up:
             raise self._failed_starts[-1]
         try:
             self._facts = self._start()
@@ -93,6 +96,11 @@ class Isolated:
         self._failed_starts.clear()
         assert self._process is not None
         return self._process
+
+    @property
+    def _is_given_up(self) -> bool:
+        """Whether too many processes in a row could not be started to try yet another."""
+        return len(self._failed_starts) >= _STARTS
 
     def _start(self) -> Facts:
         self._process, self._served = Process.start(self.asked, self.limits), 0
@@ -133,12 +141,13 @@ class Isolated:
             self._at_close = self._at_close or BackendCrash(answer["crash"])
 
     def _drop(self) -> str:
-        """Forget a process that has ended, and return what it printed last."""
+        """Forget a process that has ended; return what it printed last, and where it hung."""
         assert self._process is not None
         printed = _told(self._process.printed())
+        stacks = _told(self._process.stacks(), "stacks")
         self._process.release()
         self._process = None
-        return printed
+        return "\n".join(filter(None, (printed, stacks)))
 
     def _crashed(self, item: Item, stage: str, reason: str, printed: str) -> Record:
         first = reason.splitlines()[0]
@@ -149,10 +158,10 @@ class Isolated:
         return replace(record, stage=stage, text=f"{story}\n{printed}".rstrip())
 
 
-def _told(printed: str) -> str:
+def _told(printed: str, heading: str = "printed") -> str:
     """Return what a process printed as part of a story; empty if it printed nothing."""
     lines = printed.strip("\n").splitlines()
     if not lines:
         return ""
     cut = [f"    … {len(lines) - _LINES} lines before …"] if len(lines) > _LINES else []
-    return "\n".join(["  printed:", *cut, *(f"    {line}" for line in lines[-_LINES:])])
+    return "\n".join([f"  {heading}:", *cut, *(f"    {line}" for line in lines[-_LINES:])])

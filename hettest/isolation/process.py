@@ -21,7 +21,7 @@ from typing import Any, Final, final
 from hettest.backend import progress
 from hettest.isolation.memory import resident
 from hettest.isolation.serve import WHERE
-from hettest.limits import Limits, show_bytes
+from hettest.limits import Limits, show_bytes, show_excess
 from hettest.runner.subject import Asked
 
 _TICK: Final = 0.05
@@ -62,6 +62,9 @@ class Process:
 
     _shown: int = 0
     """How much of that file earlier answers have taken."""
+
+    _stacks: int | None = None
+    """Where in that file the stacks begin that a process which hangs was asked for."""
 
     @classmethod
     def start(cls, asked: Asked, limits: Limits) -> Process:
@@ -111,12 +114,20 @@ class Process:
         return answer
 
     def printed(self) -> str:
-        """Return what the process has printed since this was last asked."""
+        """Return what the process has printed by itself since this was last asked."""
         size = os.fstat(self._output).st_size
-        start = min(self._shown, size)
-        text = os.pread(self._output, size - start, start).decode("utf-8", "replace")
-        self._shown = size
-        return text
+        end = size if self._stacks is None else self._stacks
+        start = min(self._shown, end)
+        self._shown = end
+        return self._text(start, end)
+
+    def stacks(self) -> str:
+        """Return what the threads were doing of a process that hung; empty for any other."""
+        size = os.fstat(self._output).st_size
+        return "" if self._stacks is None else self._text(self._stacks, size)
+
+    def _text(self, start: int, end: int) -> str:
+        return os.pread(self._output, end - start, start).decode("utf-8", "replace")
 
     def close(self) -> None:
         """Let the process end by itself; what still runs after a while is killed."""
@@ -157,12 +168,12 @@ class Process:
         allowed = self.limits.memory
         held = resident(self._child.pid) if allowed is not None else 0
         if allowed is not None and held > allowed:
-            how = f"its process held {show_bytes(held)}, more than {show_bytes(allowed)},"
+            how = f"its process held {show_excess(held, allowed)}, more than {show_bytes(allowed)},"
             raise self._ended("crash", how)
 
     def _say_where(self) -> None:
         """Let a process that hangs print what its threads do, if it still can."""
-        size = os.fstat(self._output).st_size
+        self._stacks = size = os.fstat(self._output).st_size
         os.kill(self._child.pid, WHERE)
         end = time.monotonic() + 0.5
         while time.monotonic() < end and os.fstat(self._output).st_size == size:

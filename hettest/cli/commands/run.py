@@ -28,6 +28,7 @@ from hettest.report import json_report, text, write
 from hettest.session import KitSession
 
 NAME = "run"
+_BAD = (Outcome.FAILED, Outcome.CRASHED)
 HELP = "Run conformance items on a backend. Exit code: 0, 1 failed, 2 usage, 6 something not run."
 
 
@@ -74,6 +75,10 @@ def run(
     device_wait: Annotated[
         float, typer.Option("--device-wait", min=0, help="seconds to wait for a device in use")
     ] = PATIENCE,
+    maxfail: Annotated[
+        int | None,
+        typer.Option("--maxfail", min=1, help="stop after so many failed or crashed items"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
     options = HetOptions(
@@ -97,7 +102,7 @@ def run(
     session.offer(selection, whole=not patterns and cases is None)
     try:
         session.check(session.tested.apart)
-        _run(selection.items, session)
+        _run(selection.items, session, maxfail)
     finally:
         session.release()
     session.close()
@@ -117,13 +122,20 @@ def _writable(path: Path) -> Path:
     return path
 
 
-def _run(items: Sequence[Item], session: KitSession) -> None:
-    """Run the items; after the user's interrupt those that are left count as not run."""
+def _run(items: Sequence[Item], session: KitSession, maxfail: int | None) -> None:
+    """Run the items; those left after too many failures, or an interrupt, count as not run."""
     for item in items:
         session.ledger.select(item.id, item.case.level)
+    bad = 0
     try:
         for item in with_progress(items):
-            session.ledger.add(session.run(item))
+            record = session.run(item)
+            session.ledger.add(record)
+            bad += record.outcome in _BAD
+            if bad == maxfail:
+                left = len(items) - len(session.ledger.records)
+                typer.echo(f"stopped after {bad} failed or crashed; {left} are not run", err=True)
+                return
     except KeyboardInterrupt:
         typer.echo("interrupted: the items that are left are not run", err=True)
 
@@ -143,7 +155,13 @@ def _show(session: KitSession, as_json: bool) -> None:
 
 
 def _print(records: Iterable[Record]) -> None:
+    """Print how items failed; what is one reason for many, without a story of each, once."""
+    same: dict[str, list[Record]] = {}
     for record in records:
-        if record.outcome in (Outcome.FAILED, Outcome.CRASHED):
-            typer.echo(record.text or f"{record.id}: {record.reason}")
-            typer.echo()
+        if record.outcome in _BAD:
+            same.setdefault(record.text or record.reason, []).append(record)
+    for told, (first, *others) in same.items():
+        typer.echo(first.text or f"{first.id}: {told}")
+        if others:
+            typer.echo(f"and the same for {len(others)} other item{'s' * (len(others) > 1)}")
+        typer.echo()

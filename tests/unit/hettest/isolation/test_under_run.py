@@ -45,7 +45,39 @@ def test_one_that_cannot_be_asked_crashes_each_item(
 
     printed = capsys.readouterr().out
     assert "2 items: 0 passed, 0 failed, 2 crashed" in printed
-    assert "exit code 7 during: load the backend and ask for its devices" in printed
+    story, _, summary = printed.partition("and the same for 1 other item\n")
+    told = "exit code 7 during: load the backend and ask for its devices"
+    assert story.count(told) == summary.count(told) == 1
+
+
+def test_a_hang_as_it_is_loaded_costs_the_time_limit_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items(tmp_path, *"abcd")
+    backend = f"--backend={MOODY}:HangsInDevices"
+    started = time.monotonic()
+
+    args = ("run", f"--cases={tmp_path}", backend, "--isolate", "--timeout=3")
+    assert hettest(monkeypatch, *args) == 1
+
+    assert time.monotonic() - started < 9
+    printed = capsys.readouterr().out
+    story, _, summary = printed.partition("and the same for 3 other items\n")
+    told = "no answer within 3 s during: load the backend"
+    assert story.count(told) == summary.count(told) == 1
+
+
+def test_too_many_failures_stop_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items(tmp_path, "1_well", "2/interrupts", "3_well", "4/interrupts", "5_well", "6_well")
+    args = ("run", f"--cases={tmp_path}", f"--backend={MOODY}:Backend", "--isolate", "--maxfail=2")
+
+    assert hettest(monkeypatch, *args) == 1
+
+    printed = capsys.readouterr()
+    assert "6 items: 2 passed, 0 failed, 2 crashed, 2 not run" in printed.out
+    assert "stopped after 2 failed or crashed; 2 are not run" in printed.err
 
 
 def test_one_that_cannot_be_imported_is_wrong_usage(
