@@ -54,6 +54,10 @@ class Evidence(StrEnum):
     UNOBSERVED = "unobserved"
 
 
+UNPLACED = 2
+"""The last level at which cases are about operators alone, placed nowhere."""
+
+
 def weakest(grades: Iterable[Evidence]) -> Evidence | None:
     """Return the weakest of the grades; ``None`` of none."""
     order = list(Evidence)
@@ -336,6 +340,19 @@ class Ledger:
             return 1
         return INCOMPLETE if counts[Outcome.NOT_RUN] else own
 
+
+def computed_wrong(record: Record) -> bool:
+    """Whether a failed item says that something was computed wrongly, or not at all.
+
+    It does not where nothing failed but clauses on where work ran, on what was copied, and on how
+    well that was shown. An item that ended outside its clauses says so.
+    """
+    failed = {clause.name for clause in record.clauses if clause.status is Status.FAILED}
+    return not failed or bool(failed & _COMPUTED)
+
+
+_COMPUTED = frozenset({"values", "diagnostics", "arguments"})
+"""The clauses that fail because of what operators do."""
 
 INCOMPLETE = 6
 """The exit code of a run in which something was not run; pytest uses 0 to 5 itself."""

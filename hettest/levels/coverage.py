@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, TypeAlias, final
 
-from hettest.outcome import Outcome, Record
+from hettest.outcome import UNPLACED, Outcome, Record, Status, computed_wrong
 
 _About: TypeAlias = Callable[[Record], Iterable[str]]
 """What an item is about."""
@@ -110,17 +110,28 @@ class Published:
 def coverage(records: Iterable[Record], published: Published) -> Coverage:
     """Return what ``records`` cover of what is published; records of one's own tests do not."""
     found = [record for record in records if record.case is not None]
+    computed = [_of_operators(record) for record in found]
     return Coverage(
         clauses=_part(found, published.clauses, lambda record: record.proves),
-        operators=_part(found, published.operators, _operators),
-        dtypes=_part(found, published.dtypes, _dtypes),
+        operators=_part(computed, published.operators, _operators),
+        dtypes=_part(computed, published.dtypes, _dtypes),
         faults=_part(
             found,
             published.faults,
             lambda record: filter(None, [published.fault_of.get(record.case or "")]),
         ),
-        matrix=tuple(_matrix(found)),
+        matrix=tuple(_matrix(computed)),
     )
+
+
+def _of_operators(record: Record) -> Record:
+    """Return how an item ended for its operators: those that a planner only placed wrongly pass."""
+    if record.outcome is not Outcome.FAILED or computed_wrong(record):
+        return record
+    if record.level is None or record.level <= UNPLACED:
+        return record
+    proven = any(c.name == "values" and c.status is Status.PROVEN for c in record.clauses)
+    return replace(record, outcome=Outcome.PASSED if proven else Outcome.UNSUPPORTED)
 
 
 def _part(records: Sequence[Record], published: Sequence[str], about: _About) -> Part:

@@ -8,6 +8,7 @@ from typing import Final, final
 
 from hettest.capability import covers, missing
 from hettest.case.expansion import Item
+from hettest.outcome import UNPLACED
 
 PROBED: Final = ("op", "dtype", "construct", "shape", "policy", "observe")
 """Areas of words that items need, and so can be tried."""
@@ -53,10 +54,22 @@ def choices(
             found[word] = sorted(items, key=lambda item: size(item, needs[item.id]))
     for word in sorted(found):
         declared = not missing(_needed(word), claims)
-        if declared or word.partition(":")[0] in ("op", "dtype"):
+        if declared or is_computed(word):
             allowed = claims if declared else _without_denials(claims, word) | _with(word)
             able = (item for item in found[word] if not missing(needs[item.id], allowed))
-            yield Choice(word, declared, tuple(_some(able, each)))
+            yield Choice(word, declared, tuple(_some(_alone(word, list(able)), each)))
+
+
+def is_computed(word: str) -> bool:
+    """Whether a word is about what is computed, and not about where: an operator, a dtype."""
+    return word.partition(":")[0] in ("op", "dtype")
+
+
+def _alone(word: str, items: list[Item]) -> list[Item]:
+    """Return the items in which operators stand alone, of those for an operator or a dtype."""
+    if not is_computed(word):
+        return items
+    return [item for item in items if item.case.level <= UNPLACED] or items
 
 
 def size(item: Item, needs: tuple[str, ...]) -> tuple[int, int, int, str]:

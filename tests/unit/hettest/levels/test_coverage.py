@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from hettest.levels.coverage import Cell, Coverage, Published, coverage
-from hettest.outcome import Outcome, Record
+from hettest.outcome import Clause, Outcome, Record, Status
 from tests.unit.hettest.levels.small import record
 
 PUBLISHED = Published(
@@ -39,6 +43,29 @@ def test_one_failure_outweighs_what_passed_and_unsupported_is_open() -> None:
 
     assert (failed.clauses.failed, failed.clauses.proven) == (("ops.alone",), ())
     assert (open_.clauses.open, open_.clauses.published) == (("ops.alone",), 3)
+
+
+@pytest.mark.parametrize(
+    ("level", "failed", "shown"),
+    [
+        (3, ("copies", "moved", "arrivals"), "proven"),
+        (3, ("copies", "values"), "failed"),
+        (2, ("copies",), "failed"),
+    ],
+)
+def test_an_operator_is_not_to_blame_for_what_was_placed_wrongly(
+    level: int, failed: tuple[str, ...], shown: str
+) -> None:
+    wrong = [Clause(name, Status.FAILED, "wrong") for name in failed]
+    values = [] if "values" in failed else [Clause("values", Status.PROVEN, "right")]
+    item = replace(
+        ended("ops/alone[a]", Outcome.FAILED, "op:add:f32"), level=level, clauses=(*wrong, *values)
+    )
+
+    found = coverage([item], PUBLISHED)
+
+    assert "add" in getattr(found.operators, shown)
+    assert found.clauses.failed == ("ops.alone",)
 
 
 def test_what_cases_name_and_nobody_published_is_listed() -> None:

@@ -107,6 +107,52 @@ def test_a_dtype_that_no_operator_is_claimed_for_is_tried_with_all(corpus: Path)
     assert [item.case.id for item in chosen["dtype:i32"].items] == ["ops/add/integers"] * 2
 
 
+PLACED = """
+format  = 1
+summary = "an operator placed on another device"
+level   = {level}
+clauses = ["ops.add"]
+requires = ["distinct-devices"]
+program = '''
+module {{
+  vdevice @host, @accel
+  fn @main(%x: f32[2]) -> f32[2] {{
+    %s = add(%x, %x) @host
+    %r = add(%s, %x) @accel
+    return %r
+  }}
+}}
+'''
+[[run]]
+name = "plain"
+args.x = {{ dtype = "f32", shape = [2], fill = 1 }}
+result = "oracle"
+"""
+
+
+def test_an_operator_is_not_to_blame_for_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "placed.toml").write_text(PLACED.format(level=3))
+    devices = ("cpu:0", "sim:0")
+    items = select(cases(tmp_path), devices).items
+
+    found = survey("tests.unit.hettest.fake_backend:copy_twice", devices, items, Limits())
+
+    shown = colours(found)
+    assert shown["op:add:f32"] is Colour.WORKS
+    assert shown["dtype:f32"] is Colour.WORKS
+
+
+def test_operators_are_tried_where_they_stand_alone_if_they_do(corpus: Path) -> None:
+    (corpus / "ops" / "add" / "a.toml").write_text(PLACED.format(level=3))
+    items = select(cases(corpus), DEVICES).items
+    data = CaseData()
+    needs = {item.id: data.requires(item) for item in items}
+
+    chosen = {c.word: c for c in choices(needs, items, frozenset({*CLAIMS, "dtype:*"}), 9)}
+
+    assert {item.case.level for item in chosen["op:add:f32"].items} == {2}
+
+
 def tried(*outcomes: Outcome) -> tuple[Tried, ...]:
     return tuple(Tried("ops/x", outcome, "why | what") for outcome in outcomes)
 
