@@ -1,7 +1,5 @@
 // Runs the cases that `hettest export --format=json` wrote on an engine: one line for each item.
-//
-//   node runner.mjs --engine ./engine.mjs DIR [--level 2]
-//
+//   node runner.mjs --engine ./engine.mjs DIR [--level N (default 2)]
 // An engine is a module with `capabilities`, the words that it claims, and `compile(tree, item)`, which
 // returns an object with `run(entry, args)`. A tensor is `{dtype, shape, data}`: numbers for floats,
 // BigInts for integers, booleans; a tuple is an array. An error whose `rejected` is a code refuses a
@@ -121,15 +119,15 @@ function attempt(make) {
 async function main() {
   const load = (file) => JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const options = { engine: { type: 'string' }, level: { type: 'string', default: '2' } };
-  let values, folder, chosen, engine;
+  let values, folder, all, chosen, engine;
   try {
     ({ values, positionals: [folder] } = parseArgs({ allowPositionals: true, options }));
     if (!values.engine || !folder) throw new Error('name an engine and the folder of an export');
-    chosen = (load('index.json').cases ?? []).filter((c) => c.level <= Number(values.level));
+    chosen = (all = load('index.json').cases ?? []).filter((c) => c.level <= Number(values.level));
     if (!chosen.length) throw new Error(`${folder} has no case as JSON up to level ${values.level}`);
     engine = await import(pathToFileURL(resolve(values.engine)));
   } catch (error) {
-    console.error(`runner: ${error.message}\nusage: node runner.mjs --engine ./engine.mjs DIR [--level 2]`);
+    console.error(`runner: ${error.message}\nusage: node runner.mjs --engine ./engine.mjs DIR [--level N (default 2)]`);
     process.exit(2);
   }
   const counts = { passed: 0, failed: 0, crashed: 0, unsupported: 0 };
@@ -141,8 +139,10 @@ async function main() {
     }
   }
   const counted = Object.values(counts).reduce((a, b) => a + b);
-  const listed = chosen.reduce((n, c) => n + c.items, 0);
-  console.log(`${counted} of ${listed} items: ${Object.entries(counts).map(([word, n]) => `${n} ${word}`).join(', ')}`);
+  const [listed, every] = [chosen, all].map((cases) => cases.reduce((n, c) => n + c.items, 0));
+  const told = Object.entries(counts).map(([word, n]) => `${n} ${word}`).join(', ');
+  const left = `${every - listed} items above level ${values.level} left out`;
+  console.log(`${counted} of ${listed} items: ${told}${every > listed ? `; ${left}` : ''}`);
   process.exitCode = counted !== listed || counts.failed || counts.crashed ? 1 : 0;
 }
 

@@ -66,7 +66,9 @@ def totals(text: str) -> dict[str, int]:
     """Return the counts of the last line, whose sum must be the number of items."""
     last = text.splitlines()[-1]
     found = re.fullmatch(
-        r"(\d+) of (\d+) items: (\d+) passed, (\d+) failed, (\d+) crashed, (\d+) unsupported", last
+        r"(\d+) of (\d+) items: (\d+) passed, (\d+) failed, (\d+) crashed, (\d+) unsupported"
+        r"(?:; \d+ items above level \d left out)?",
+        last,
     )
     assert found, last
     counted, listed, *counts = map(int, found.groups())
@@ -121,6 +123,18 @@ def test_what_is_not_claimed_is_unsupported_and_says_the_word(tmp_path: Path) ->
 
 
 @needs_node
+def test_what_is_above_the_level_is_said(tmp_path: Path) -> None:
+    folder = export(tmp_path / "both", "ops/add", "opening")
+
+    cut, whole = node(ENGINE, folder, "--level=1"), node(ENGINE, folder)
+
+    above = sum(totals(whole.stdout).values()) - sum(totals(cut.stdout).values())
+    assert above > 0
+    assert cut.stdout.endswith(f"; {above} items above level 1 left out\n")
+    assert "left out" not in whole.stdout
+
+
+@needs_node
 def test_wrong_usage_ends_with_2_and_says_why(tmp_path: Path) -> None:
     cases = [case for case in own_cases() if case.id == "ops/add/floats"]
     pytest.importorskip("onnx")
@@ -133,5 +147,6 @@ def test_wrong_usage_ends_with_2_and_says_why(tmp_path: Path) -> None:
 
     assert [ended.returncode for ended in (nothing, other, engine)] == [2, 2, 2]
     assert "index.json" in nothing.stderr
+    assert "--level N (default 2)" in nothing.stderr
     assert "has no case as JSON" in other.stderr
     assert "none.mjs" in engine.stderr
