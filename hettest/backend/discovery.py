@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, cast
 
-from hettest.backend.guard import crashes, named
+from hettest.backend.guard import crashes, named, raised_at
 from hettest.backend.naming import arguments, installed, parse_name
 from hettest.backend.protocol import Backend, DeviceInfo
 from hettest.devicemap import canonical, kind_of
@@ -39,12 +39,14 @@ def load(name: str) -> Backend:
         backend = make(**arguments(called, make))
         wrong = _wrong(backend)
     except (ImportError, AttributeError) as error:
+        at = raised_at(error, __file__)
         where = "" if called.is_installed else _where_modules_are(error, called.module)
-        raise UsageError(f"{what} cannot be loaded: {error}{where}") from error
+        raise UsageError(f"{what} cannot be loaded: {error}{where or at}") from error
     except (KeyboardInterrupt, UsageError):
         raise
     except BaseException as error:  # a backend's module and constructor may do anything
-        raise UsageError(f"{what} cannot be loaded: {named(error)}") from error
+        at = raised_at(error, __file__)
+        raise UsageError(f"{what} cannot be loaded: {named(error)}{at}") from error
     if wrong is not None:
         raise UsageError(f"{what} is no backend: {wrong}")
     return cast("Backend", backend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -31,3 +32,17 @@ def named(error: BaseException) -> str:
     """Return the kind and the message of an error in one line."""
     text = f"{type(error).__name__}: {error}"
     return next(iter(text.splitlines())).rstrip(": ")
+
+
+def raised_at(error: BaseException, caller: str) -> str:
+    """Return where an error was raised, after a comma: ``, raised at acme.py:12 in __init__``.
+
+    Args:
+        error: What was caught.
+        caller: The file that called; empty comes back for what was raised there, or by the import.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    there = [f for f in frames if f.filename != caller and not f.filename.startswith("<frozen")]
+    if not there:
+        return ""
+    return f", raised at {there[-1].filename}:{there[-1].lineno} in {there[-1].name}"
