@@ -32,6 +32,9 @@ class Account:
 
     left_out: Mapping[str, int]
     claims: Sequence[str]
+    unopened: str
+    """Why the backend did not open; empty if it did."""
+
     waivers: Waivers
     locked: Sequence[str]
     """The items that were to be run by the list that was named."""
@@ -75,6 +78,7 @@ class Account:
             started=self.started,
             seconds=time.time() - self.started,
             problems=self.problems,
+            unopened=self.unopened,
             **self._judged(records),
         )
 
@@ -96,7 +100,7 @@ class Account:
 
         return {
             "claims": self.claims,
-            "standings": standings(records, self.claims, self.options.devices),
+            "standings": standings(records, self.claims, self.options.devices, self.unopened),
             "coverage": covered(records),
             "seed": self.options.seed,
             "suite": suite(),

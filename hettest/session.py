@@ -91,6 +91,9 @@ class KitSession:
     claims: tuple[str, ...] = ()
     """The capability words that the backend declares; known when it was used and closed."""
 
+    unopened: str = ""
+    """What the backend raised when it was asked what it is; empty once it has answered."""
+
     started: float = field(default_factory=time.time)
 
     @cached_property
@@ -196,7 +199,10 @@ class KitSession:
         except DeviceBusy as busy:
             return unjudged(item, Outcome.NOT_RUN, str(busy))
         except BackendCrash as crash:
-            return replace(unjudged(item, Outcome.CRASHED, str(crash)), stage="crash")
+            self.unopened = str(crash)
+            first, *rest = str(crash).splitlines()
+            text = str(crash) if rest else ""
+            return replace(unjudged(item, Outcome.CRASHED, first), stage="crash", text=text)
 
     @cached_property
     def het(self) -> Het:
@@ -244,6 +250,8 @@ class KitSession:
         if "tested" not in self.__dict__:
             return
         self.claims = self.tested.claims
+        if self.tested.has_answered:
+            self.unopened = ""
         try:
             self.tested.close()
         except BackendCrash as crash:
@@ -285,6 +293,7 @@ class KitSession:
             offered=self.offered,
             left_out=self.left_out,
             claims=self.claims,
+            unopened=self.unopened,
             waivers=self.waivers,
             locked=self.locked,
             started=self.started,

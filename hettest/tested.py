@@ -88,6 +88,11 @@ class Tested:
         return Device(info(facts.name, name, facts.devices), self.here.backend)
 
     @property
+    def has_answered(self) -> bool:
+        """Whether the backend has said what it is; `False` too if it was never asked."""
+        return any("facts" in subject.__dict__ for subject in self._used)
+
+    @property
     def claims(self) -> tuple[str, ...]:
         """The capability words that the backend declares, sorted; none if it was not asked."""
         known = (s.facts for s in self._used if "facts" in s.__dict__)

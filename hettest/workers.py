@@ -20,6 +20,7 @@ def output_of(kit: KitSession) -> dict[str, Any]:
         "offered": kit.offered,
         "left_out": kit.left_out,
         "claims": kit.claims,
+        "unopened": kit.unopened,
         "waivers": None if kit.own_waivers is None else str(kit.own_waivers),
     }
 
@@ -34,5 +35,6 @@ def merge(kit: KitSession, output: Mapping[str, Any]) -> None:
     kit.usage = kit.usage or output["usage"]
     kit.offered, kit.left_out = output["offered"], output["left_out"]
     kit.claims = kit.claims or tuple(output["claims"])
+    kit.unopened = "" if kit.claims else kit.unopened or output["unopened"]
     if output["waivers"] is not None:
         kit.own_waivers = Path(output["waivers"])

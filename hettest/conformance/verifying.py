@@ -182,7 +182,7 @@ def _suite_differences(made: Manifest) -> Iterator[str]:
 
 def _recomputed(made: Manifest, content: ReportContent) -> Iterator[str]:
     """Yield where levels or coverage do not follow from the items."""
-    found = standings(content.records, content.claims, content.devices)
+    found = standings(content.records, content.claims, content.devices, content.unopened)
     stated = {standing.profile: standing for standing in content.standings}
     for standing in found:
         said = stated.get(standing.profile)

@@ -17,7 +17,10 @@ from hettest.outcome import Record
 
 
 def standings(
-    records: Sequence[Record], claims: Collection[str], devices: Sequence[str]
+    records: Sequence[Record],
+    claims: Collection[str],
+    devices: Sequence[str],
+    unopened: str = "",
 ) -> tuple[Standing, ...]:
     """Return how a run of conformance items stands in each published profile.
 
@@ -25,8 +28,10 @@ def standings(
         records: How its items ended; those of one's own tests do not matter.
         claims: The capability words that the backend declares.
         devices: What was named; the first is the host.
+        unopened: Why the backend did not open; empty if it did.
     """
-    run = Run({r.id: r for r in records if r.case is not None}, claims, devices)
+    found = {r.id: r for r in records if r.case is not None}
+    run = Run(found, claims, devices, unopened)
     return tuple(_standing(load(name), own_cases(), run) for name in published())
 
 

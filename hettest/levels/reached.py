@@ -37,6 +37,8 @@ class Run:
     """The capability words that the backend declares."""
 
     devices: Sequence[str]
+    unopened: str = ""
+    """Why the backend did not open, so that its words are not known; empty if it did."""
 
 
 def standing(profile: Profile, plan: Sequence[Planned], run: Run) -> Standing:
@@ -60,9 +62,11 @@ def _rung(part: Planned, words: Sequence[tuple[str, ...]], run: Run, below: Rung
     found = [run.records[item.id] for item in part.items if item.id in run.records]
     asked = {choice[0] for choice in words if len(choice) == 1}
     blocking = [r for r in found if not _passed(r) and not _excused(r, asked)]
-    undeclared = tuple(_undeclared(words, run.claims))
+    undeclared = () if run.unopened else tuple(_undeclared(words, run.claims))
     blocker = _worst(blocking)
     reach, reason = _reach(part, len(found), undeclared, blocker, len(blocking), found, below)
+    if run.unopened:
+        reach, reason = Reach.BLOCKED, f"the backend did not open: {run.unopened.splitlines()[0]}"
     return Rung(
         level=part.step.level,
         group=part.step.group,

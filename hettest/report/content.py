@@ -41,6 +41,9 @@ class ReportContent:
     claims: Sequence[str] = ()
     """The capability words that the backend declares, sorted; empty where that does not matter."""
 
+    unopened: str = ""
+    """Why the backend did not open, so that nothing is known of it; else empty."""
+
     standings: Sequence[Standing] = ()
     """The level reached in each profile; empty if no item of the corpus was run."""
 

@@ -28,8 +28,6 @@ _LOOSENED: Final = re.compile(r"within (\S+) ulp, since .*")
 _EXACT: Final = 0.5
 """Units in the last place within which the only right value is the rounded one."""
 
-_RAN: Final = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.WAIVED)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -111,17 +109,36 @@ def _devices(content: ReportContent) -> Iterator[str]:
     cases = [record for record in content.records if record.case is not None]
     if not cases:
         return
-    counts = Counter(d for r in cases if _ran(r) for d in r.devices)
-    ran = [f"{device} ({counts[device]} items)" for device in content.devices if counts[device]]
+    if content.unopened:
+        why = content.unopened.splitlines()[0]
+        yield f"no device; nothing ran: the backend did not open: {why}"
+        return
+    counts = Counter(d for r in cases for d in _worked_on(r))
+    ran = [
+        f"{device} ({counted(counts[device], 'item')})"
+        for device in content.devices
+        if counts[device]
+    ]
     yield ", ".join(ran) or "no device"
     for device in content.devices:
         if not counts[device]:
-            reason = next((r.reason for r in cases if device in r.devices and not _ran(r)), "")
+            idle = (r for r in cases if device in r.devices and not _worked_on(r))
+            reason = next((r.reason for r in idle if r.reason), "")
             yield f"nothing ran on {device}" + (reason and f": {reason}")
 
 
-def _ran(record: Record) -> bool:
-    return record.outcome in _RAN or bool(record.clauses)
+def _worked_on(record: Record) -> frozenset[str]:
+    """Return the devices on which the record shows that something was computed, or came to be.
+
+    Where nothing was shown of a run, it is the device for what nothing places.
+    """
+    seen = record.seen
+    if seen is not None and (seen.placement or seen.transfers):
+        computed = {device for found in seen.placement.values() for device in found}
+        return frozenset(computed.union(*({t.source, t.target} for t in seen.transfers)))
+    if all(clause.name == "diagnostics" for clause in record.clauses):  # none, or never run
+        return frozenset()
+    return frozenset(record.devices[-1:] if "default=" in record.id else record.devices[:1])
 
 
 def _counts(content: ReportContent) -> Iterator[str]:

@@ -54,6 +54,21 @@ def test_each_item_crashes_and_the_report_is_printed(
     assert f"policy=copy]: {reason}\n" in printed
 
 
+def test_a_backend_that_does_not_open_is_said_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("run", "opening/*", "--level=0", f"--backend={HOSTILE}:ExitsInDevices")
+
+    assert hettest(monkeypatch, *args) == 1
+
+    printed = capsys.readouterr().out
+    why = "the backend did not open: fake.devices() raised SystemExit: 0"
+    assert f"core@1: L0 is not reached: {why}" in printed
+    assert f"ran on: no device; nothing ran: {why}\n" in printed
+    assert "not declared: device" not in printed
+    assert printed.count("raised SystemExit: 0\n") < 6, "told once, not for each item"
+
+
 def test_a_crash_at_the_end_is_told_after_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

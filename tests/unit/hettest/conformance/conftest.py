@@ -87,7 +87,7 @@ def files(folder: Path) -> Files:
 
 def rejudged(content: ReportContent) -> ReportContent:
     """Return the report with the levels and the coverage that follow from its items."""
-    found = standings(content.records, content.claims, content.devices)
+    found = standings(content.records, content.claims, content.devices, content.unopened)
     return replace(content, standings=found, coverage=covered(content.records))
 
 

@@ -69,7 +69,8 @@ def judged(
     claims: Iterable[str] = WORDS,
     devices: tuple[str, ...] = PAIR,
     profile: Profile = PROFILE,
+    unopened: str = "",
 ) -> Standing:
     """Return how a run of ``records`` stands in the profile."""
-    run = Run({r.id: r for r in records}, frozenset(claims), devices)
+    run = Run({r.id: r for r in records}, frozenset(claims), devices, unopened)
     return standing(profile, planned(profile, corpus(folder), devices), run)

@@ -38,6 +38,16 @@ def test_words_declared_and_items_passed_reach_the_top(tmp_path: Path) -> None:
     ]
 
 
+def test_of_a_backend_that_did_not_open_no_word_is_missed(tmp_path: Path) -> None:
+    crashed = [record(one, Outcome.CRASHED) for one in ids(tmp_path)]
+
+    found = judged(tmp_path, crashed, claims=(), unopened="it raised OSError: no driver")
+
+    assert found.level is None
+    assert found.rungs[0].undeclared == ()
+    assert found.rungs[0].reason == "the backend did not open: it raised OSError: no driver"
+
+
 def test_declaring_nothing_reaches_nothing(tmp_path: Path) -> None:
     found = judged(tmp_path, run(tmp_path), claims=())
 

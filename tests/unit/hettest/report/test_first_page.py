@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hettest.levels.standing import Reach
-from hettest.outcome import Clause, Measure, Outcome, Record, Status
+from hettest.outcome import Clause, Measure, Outcome, Record, Seen, Status, Transfer
 from hettest.report.markdown import render
 from hettest.report.summary import levels, sections
 from hettest.report.text import lines
@@ -35,7 +35,10 @@ EVERYTHING = (
         reason="not claimed: observe:copies",
     ),
     item("a/b[5]", Outcome.WAIVED, waiver="pending: NaN is lost (me, until 2027-03-01)"),
-    item("a/b[6]", Outcome.PASSED, values("sign of NaN", status=Status.ADVISORY)),
+    replace(
+        item("a/b[6]", Outcome.PASSED, values("sign of NaN", status=Status.ADVISORY)),
+        seen=Seen({"main/%s": ("sim:0",)}, ()),
+    ),
     item("a/b[7]", Outcome.FAILED, reason="values: wrong"),
 )
 
@@ -74,7 +77,7 @@ def test_the_sections_stand_in_order_and_say_what_there_is() -> None:
         "core@1: L0 reached on cpu:0, sim:0; copies metered; L0: 4 of 4 items passed",
         "core@1: L1 is not reached: a/b[7] failed; L1: 3 of 4 items passed, 1 neither",
     )
-    assert found["ran on"] == ("cpu:0 (7 items), sim:0 (7 items)",)
+    assert found["ran on"] == ("cpu:0 (4 items), sim:0 (1 item)",)
     assert found["items"][0].startswith("7 items: 4 passed, 1 failed")
     assert found["waivers"] == ("a/b[5]: pending: NaN is lost (me, until 2027-03-01)",)
     assert "a/b[7]: passed -> failed (worse)" in found["since the former report"]
@@ -101,6 +104,32 @@ def test_a_device_on_which_nothing_ran_is_said_with_the_reason() -> None:
         "nothing ran on cpu:0: missing device sim:0: no driver",
         "nothing ran on sim:0: missing device sim:0: no driver",
     )
+
+
+def test_an_item_counts_for_the_devices_that_its_record_shows() -> None:
+    proven = values()
+    elsewhere = Seen({"main/%s": ("sim:0",)}, ())
+    moved = Seen({"main/%s": ("cpu:0",)}, (Transfer("main/%s", "cpu:0", "sim:0"),))
+    accepted = Clause("diagnostics", Status.PROVEN, "accepted")
+    records = [
+        replace(item("a/b[1]", Outcome.PASSED, proven), seen=elsewhere),
+        replace(item("a/b[2]", Outcome.PASSED, proven), seen=moved),
+        item("a/b[3,default=sim:0]", Outcome.PASSED, proven),
+        item("a/b[compiles]", Outcome.PASSED, accepted),
+        item("a/b[4]", Outcome.CRASHED, reason="no driver"),
+    ]
+
+    (found,) = (s.lines for s in sections(content(records)) if s.title == "ran on")
+
+    assert found == ("cpu:0 (1 item), sim:0 (3 items)",)
+
+
+def test_a_backend_that_did_not_open_ran_nothing() -> None:
+    crashed = item("a/b[1]", Outcome.CRASHED, reason="no driver")
+
+    found = {s.title: s.lines for s in sections(content([crashed], unopened="no driver"))}
+
+    assert found["ran on"] == ("no device; nothing ran: the backend did not open: no driver",)
 
 
 def test_tests_of_ones_own_get_no_more_than_counts() -> None:
