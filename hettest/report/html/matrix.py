@@ -28,6 +28,11 @@ class Row:
         """Whether all items passed."""
         return all(cell is None or cell.shown == "passed" for cell in self.cells)
 
+    @property
+    def is_unclaimed(self) -> bool:
+        """Whether no item was run, for want of a word."""
+        return all(cell is None or cell.shown == "unsupported" for cell in self.cells)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,9 @@ class Matrix:
     """Operators some item of which did not pass."""
 
     clean: tuple[Row, ...]
+
+    unclaimed: tuple[str, ...] = ()
+    """Operators every item of which is unsupported."""
 
 
 def matrix(cells: Sequence[Cell], devices: Sequence[str]) -> Matrix | None:
@@ -60,6 +68,7 @@ def matrix(cells: Sequence[Cell], devices: Sequence[str]) -> Matrix | None:
         Row(op, tuple(known.get((op, dtype, device)) for dtype in dtypes for device in shown))
         for op in sorted({cell.op for cell in cells})
     ]
-    marked = tuple(row for row in rows if not row.is_clean)
+    marked = tuple(row for row in rows if not row.is_clean and not row.is_unclaimed)
+    unclaimed = tuple(row.op for row in rows if row.is_unclaimed)
     clean = tuple(row for row in rows if row.is_clean)
-    return Matrix(tuple(dtypes), tuple(shown), marked, clean)
+    return Matrix(tuple(dtypes), tuple(shown), marked, clean, unclaimed)

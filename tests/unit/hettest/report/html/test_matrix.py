@@ -33,5 +33,20 @@ def test_operators_of_which_all_items_passed_stand_apart() -> None:
     assert made.devices == ("cpu:0", "sim:0"), "a device that was not named is not lost"
 
 
+def test_operators_of_which_no_item_is_claimed_are_named_alone() -> None:
+    lacking = (
+        Cell("det", "f32", "cpu:0", "unsupported", 2),
+        Cell("det", "f64", "cpu:0", "unsupported", 1),
+        Cell("sub", "i8", "cpu:0", "unsupported", 1),
+    )
+
+    made = matrix((*CELLS, *lacking), ("cpu:0",))
+
+    assert made is not None
+    assert made.unclaimed == ("det",)
+    assert [row.op for row in made.marked] == ["add", "sub"], "partly claimed, they keep their rows"
+    assert made.clean == ()
+
+
 def test_no_cells_make_no_matrix() -> None:
     assert matrix((), ("cpu:0",)) is None
