@@ -13,6 +13,7 @@ from typing import Final
 from hettest.backend.protocol import Observation
 from hettest.capability import missing
 from hettest.expect import computed
+from hettest.expect.named import Listed, unknown
 from hettest.expect.situation import HOST, Situation
 from hettest.language import Trait, operators
 from hettest.outcome import Clause, Status
@@ -28,10 +29,19 @@ FIELDS: Final = {
 }
 
 
-def check(situation: Situation, claims: Collection[str]) -> Iterator[Clause]:
-    """Yield a failed clause for each claim that the observation does not keep."""
+def check(
+    situation: Situation, claims: Collection[str], listed: Listed | None = None
+) -> Iterator[Clause]:
+    """Yield a failed clause for each claim that the observation does not keep.
+
+    Args:
+        situation: The run.
+        claims: What the backend claims.
+        listed: The devices that it lists; ``None`` to believe every device.
+    """
     observation = situation.observation
     found = [*unkept(observation, claims), *_empty(situation), *_senseless(observation)]
+    found += unknown(situation, listed)
     yield from (Clause("backend", Status.FAILED, detail) for detail in found)
 
 

@@ -1,4 +1,4 @@
-"""What a run cannot leave out: requested operators on run-time arguments that the result needs.
+"""What a run cannot leave out: operators on run-time arguments that the result needs.
 
 An implementation may fold what does not depend on arguments, drop what nobody reads, and merge
 equal operators; a view and a transfer are no operators that run. Everything else that was requested
@@ -7,12 +7,22 @@ must be among the executions that are shown.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
 from hettest.case.explicit import NotExplicit, read
 from hettest.case.walk import name_of
 from hettest.expect.situation import Situation
 from hettest.language import OpDef, Trait, nodes, operators
 
+if TYPE_CHECKING:
+    from hettest.backend.protocol import Value
+
 _NOT_RUN = (Trait.VIEW, Trait.MOVES_DATA, Trait.METADATA, Trait.HOST)
+_PRIMITIVE = "array-api"
+"""The origin of operators that engines do not take apart."""
+
+_MAY_CHANGE_NOTHING = frozenset({"cast", "identity"})
 
 
 def every(situation: Situation) -> tuple[tuple[str, ...], ...]:
@@ -39,10 +49,12 @@ def every(situation: Situation) -> tuple[tuple[str, ...], ...]:
 
 
 def some(situation: Situation) -> str | None:
-    """Return one requested operator of the entry that must run, by its variable's name.
+    """Return one operator of the entry that must run, by its variable's name.
 
     For programs of any kind: ``None`` where all may be folded or dropped, or hang on a branch.
     """
+    if not _has_elements(situation.observation.results):
+        return None
     function = situation.function
     needed = _needed(function)
     given = set(function.params)
@@ -53,9 +65,28 @@ def some(situation: Situation) -> str | None:
         if op is not None and op.has(Trait.METADATA):
             continue
         given.add(binding.var)
-        if op is not None and _runs(op) and binding.request is not None and binding.var in needed:
+        if op is None or not _runs(op) or binding.var not in needed:
+            continue
+        if binding.request is not None or _makes_something_new(op, binding, given):
             return name_of(function, binding.var)
     return None
+
+
+def _makes_something_new(op: OpDef, binding: nodes.Binding, given: Container[nodes.Var]) -> bool:
+    """Whether no simplification does without an operator that nobody placed.
+
+    What only moves elements may move none; what adds a constant may add nothing; and an engine may
+    write activations as several operators of its own, none of which has the variable's name.
+    """
+    if op.has(Trait.INJECTIVE) or op.origin != _PRIMITIVE or op.name in _MAY_CHANGE_NOTHING:
+        return False
+    return all(operand in given for operand in nodes.operands(binding.value))
+
+
+def _has_elements(results: Value) -> bool:
+    if isinstance(results, tuple):
+        return any(map(_has_elements, results))
+    return results.size > 0
 
 
 def _runs(op: OpDef) -> bool:

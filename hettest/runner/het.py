@@ -31,6 +31,7 @@ from hettest.errors import HettestError, ProtocolBreach, UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
+from hettest.expect.named import Listed
 from hettest.expect.situation import Situation
 from hettest.expect.transfers import COPIES, MOVED, listing, tally
 from hettest.outcome import Clause, Status
@@ -238,7 +239,8 @@ class Het:
             numbers_hold=False,
             handed=handed,
         )
-        clauses = list(kept_claims(situation, self.backend.capabilities))
+        listed = Listed.of(self.backend)
+        clauses = list(kept_claims(situation, self.backend.capabilities, listed))
         clauses += _checked(situation)
         if any(c.status is Status.FAILED for c in clauses):
             wrong = next(c for c in clauses if c.status is Status.FAILED)

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from hettest.backend.calls import compiled, observed
@@ -30,13 +31,14 @@ from hettest.expect import diagnostics
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
+from hettest.expect.named import Listed
 from hettest.expect.situation import Earlier, Situation
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Status, worst
 from hettest.runner.cases import CaseData, arguments, literal
 from hettest.runner.program import TextProgram
 from hettest.runner.seen import seen
-from hettest.runner.story import failure, replay
+from hettest.runner.story import failure, file_of, replay
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
@@ -82,6 +84,11 @@ class Environment:
 
     data: CaseData = field(default_factory=CaseData)
     baselines: Baselines = field(default_factory=Baselines)
+
+    @cached_property
+    def listed(self) -> Listed:
+        """The devices that the backend lists; raises `BackendCrash` if it cannot be asked."""
+        return Listed.of(self.backend)
 
 
 def run_item(item: Item, environment: Environment) -> Record:
@@ -151,7 +158,8 @@ class _Run:
                 )
             return self._judged(tuple(self._clauses()))
         except CaseError as error:
-            return self._story(Outcome.FAILED, f"the case is at fault: {error}", stage="case")
+            told = str(error).replace(str(self.item.case.path), file_of(self.item.case))
+            return self._story(Outcome.FAILED, f"the case is at fault: {told}", stage="case")
         except Rejected as error:
             first = next(iter(str(error).splitlines()), error.stage)
             return self._story(Outcome.FAILED, f"the CPU-only run: {first}", stage=_stage(error))
@@ -254,7 +262,7 @@ class _Run:
             earlier=earlier,
             doubled=self._doubled(run, args),
         )
-        yield from kept_claims(situation, claims)
+        yield from kept_claims(situation, claims, self.environment.listed)
         clauses = graded(situation, (clause for check in CHECKS for clause in check(situation)))
         yield from _advised(clauses, run.advisory, claims)
 
