@@ -22,6 +22,7 @@ FILES: Final[Mapping[str, str]] = {
     "$name/__init__.py": "init.py.txt",
     "$name/conformance.py": "adapter.py.txt",
     "$name/waivers.toml": "waivers.toml.txt",
+    "tests/conftest.py": "conftest.py.txt",
     "tests/test_adapter.py": "test_adapter.py.txt",
     "tests/test_conformance.py": "test_conformance.py.txt",
 }

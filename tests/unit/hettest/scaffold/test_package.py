@@ -34,6 +34,7 @@ def test_it_runs_without_being_installed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 5, done.stdout  # type: ignore[index]
     assert " 0 failed, 0 crashed, 0 not run" in done.stdout
+    assert not re.search(r"^[.s]*s[.s]*( +\[|$)", done.stdout, re.MULTILINE)
 
 
 def test_its_files_are_well_formed(tmp_path: Path) -> None:
