@@ -64,7 +64,7 @@ def _load(path: Path, root: Path) -> tuple[Case, ...]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         message = f"byte {error.object[error.start]:#04x} is not UTF-8"

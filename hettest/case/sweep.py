@@ -12,7 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from math import prod
+from typing import Any, Final
+
+MOST: Final = 1000
+"""Combinations of one file."""
+
+_OF_IDS: Final = ",=[]\n"
+"""What parts ids, and so cannot stand in the word of a value."""
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _HOLE = re.compile(rf"\$\{{({_NAME}(?:\.{_NAME})*)\}}")
@@ -49,6 +56,21 @@ def wrong_sweep(sweep: Any) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (name,), "has no values, so that there would be no items"
         elif twice is not None:
             yield (name,), f"has {twice} twice"
+        else:
+            yield from (((name,), message) for message in _unfit(name, words))
+    count = prod(len(v) for v in sweep.values() if isinstance(v, list | dict))
+    if count > MOST:
+        yield (), f"gives {count} combinations, expected at most {MOST}; part the file"
+
+
+def _unfit(name: str, words: list[str]) -> Iterator[str]:
+    """Yield the words that would make ids of which one reads as another."""
+    for word in words:
+        if set(word) & set(_OF_IDS):
+            yield (
+                f"has {word!r}, whose ids could be taken for others; "
+                f"write [sweep.{name}] and a name for it"
+            )
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:

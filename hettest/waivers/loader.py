@@ -29,7 +29,7 @@ def load(path: Path) -> Waivers:
         UsageError: It cannot be read, or is no waiver file; has one line for each problem.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: the waivers cannot be read: {error}") from error
     return parse(text, str(path))
