@@ -8,6 +8,7 @@ from typing import Final
 from reference_vm.ops.catalog import FAMILIES
 from reference_vm.ops.definition import Attr, OpDef, Operand, Required, Trait
 from reference_vm.types import AttrValue, DType
+from tests.unit.ops.taken import named, taken
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "reference" / "operators.md"
 
@@ -26,6 +27,9 @@ conditions, indices and shapes; nothing is promoted. Elementwise operators broad
 What else is said of an operator: *exact*, every device computes the same bits; *view*, the result
 is operand 0's memory; *fails*, some data is an error; *sized by data*, only the run knows the
 result's shape; *host*, it runs on the host; *fuses*, it has a loop rule.
+
+Then come the dtypes that operand 0 may have: *integers* are `i8` to `i64` and `u8` to
+`u64`, *floats* `f16`, `bf16`, `f32` and `f64`, *all* these and `bool`.
 """
 
 _NOTES: Final = {
@@ -78,7 +82,10 @@ def _entry(op: OpDef) -> str:
     notes = [_ORIGINS[op.origin], *(text for trait, text in _NOTES.items() if op.has(trait))]
     if op.loops is not None:
         notes.append("fuses")
-    return f"### {op.name}\n\n```text\n{signature(op)}\n```\n\n{op.summary} *{', '.join(notes)}*\n"
+    dtypes = named(taken(op))
+    takes = f"\n\nDtypes of {op.operands[0].name}: {dtypes}." if dtypes else ""
+    said = f"{op.summary} *{', '.join(notes)}*{takes}"
+    return f"### {op.name}\n\n```text\n{signature(op)}\n```\n\n{said}\n"
 
 
 def page() -> str:
