@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hettest.backend.protocol import Observation
 from hettest.case.expansion import Item
 from hettest.case.model import Case
+from hettest.corpus import corpus_root
 from hettest.expect.transfers import listing
 from hettest.outcome import Clause, Status
 
@@ -31,13 +32,23 @@ def failure(
 
 def _clause(item: Item, clause: Clause) -> Iterator[str]:
     line = clause.line if clause.line is not None else _line(item, clause)
-    place = f"  {item.case.path}:{line}" if line else f"  {item.case.path}"
+    file = file_of(item.case)
+    place = f"{file}:{line}" if line else file
     first, *rest = clause.detail.split("\n")
     mark = "FAILED" if clause.status is Status.FAILED else str(clause.status)
     yield f"  {clause.name} {mark}: {first}"
     yield from (f"    {line}" for line in rest)
     if clause.status is Status.FAILED:
-        yield f"  {place.strip()}"
+        yield f"  {place}"
+
+
+def file_of(case: Case) -> str:
+    """Return the case's file as records name it, which tells nothing of whose machine it is on.
+
+    ``cases/ops/add/values.toml`` of the kit's own; of a stranger's, the path in the given folder.
+    """
+    own = case.path.is_relative_to(corpus_root())
+    return f"cases/{case.id}.toml" if own else f"{case.id}.toml"
 
 
 def _line(item: Item, clause: Clause) -> int | None:

@@ -12,6 +12,7 @@ import pytest
 from hettest.backend.protocol import Observation
 from hettest.capability import PINNED
 from hettest.case.expansion import expand
+from hettest.corpus import own_cases
 from hettest.outcome import Clause, Measure, Outcome, Record, Status
 from hettest.runner import run_item, story
 from hettest.runner.run import Environment
@@ -93,6 +94,15 @@ def test_a_failure_tells_found_expected_place_trace_and_replay(tmp_path: Path) -
         "hettest run 'area/name[plain,host=cpu:0,accel=sim:0,policy=copy]' "
         "--devices=cpu:0,sim:0 --backend=fake" in record.text
     )
+
+
+def test_a_record_names_the_case_file_and_not_where_it_lies(tmp_path: Path) -> None:
+    record = run(tmp_path, PLACED, fake_backend.wrong_device)
+    own = next(case for case in own_cases() if case.id == "placement/shared_input")
+
+    assert "\n  area/name.toml:" in record.text
+    assert str(tmp_path) not in record.text
+    assert story.file_of(own) == "cases/placement/shared_input.toml"
 
 
 def test_the_reason_is_what_names_variable_and_devices(tmp_path: Path) -> None:
