@@ -176,6 +176,9 @@ def record_of(
         return known
     if report.when == "call" and known is not None:
         return known
+    case = case_of(item)
+    if case is not None and known is None and not report.failed:
+        return _not_judged(item, case, report)
     name, level = id_of(item), level_of(item)
     if report.failed:
         reason = _first_line(report)
@@ -190,6 +193,32 @@ def record_of(
     if report.when == "call":
         return Record(name, Outcome.PASSED, "", level, seconds=report.duration)
     return None
+
+
+def _not_judged(item: pytest.Item, case: Item, report: pytest.TestReport) -> Record | None:
+    """Return the end of a conformance item that others kept from the kit: it was never run.
+
+    Only the kit's own record says that such an item passed, is unsupported or is waived.
+    """
+    if report.skipped:
+        reason = _kept_back(item, report)
+    elif report.when == "call":
+        reason = "its test was not executed by the kit; a plugin or a conftest ran it instead"
+    else:
+        return None
+    from hettest.runner import unjudged
+
+    return unjudged(case, Outcome.NOT_RUN, reason)
+
+
+def _kept_back(item: pytest.Item, report: pytest.TestReport) -> str:
+    if hasattr(report, "wasxfail"):
+        why, by = report.wasxfail.removeprefix("reason: "), "a mark xfail"
+    else:
+        marked = any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
+        why = report.longrepr[2].removeprefix("Skipped: ") if type(report.longrepr) is tuple else ""
+        by = "a mark" if marked and report.when == "setup" else "a plugin or a conftest"
+    return f"skipped by {by}: {why or 'no reason given'}"
 
 
 def replay(item: pytest.Item, session: KitSession) -> str:
