@@ -190,8 +190,9 @@ def _incomparable(then: Entry, now: Entry) -> str:
     for word, entry in (("then", then), ("now", now)):
         if entry.paired is not None and entry.paired.timings is None:
             return f"not timed {word}: {entry.paired.not_timed}"
-        if entry.paired is None and entry.median <= 0:
-            return f"took {entry.median:g} {entry.unit} {word}, which has no ratio"
+        least = min((entry.median, *entry.seconds))
+        if entry.paired is None and least <= 0:
+            return f"took {least:g} {entry.unit} {word}, which has no ratio"
     if (then.paired is None) is not (now.paired is None):
         word = "then" if then.paired is not None else "now"
         return f"timed beside the CPU only {word}, expected in both runs"

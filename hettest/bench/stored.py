@@ -138,12 +138,12 @@ class _Reader:
             return None
         before = len(self.document.problems)
         numbers = {n: self._seconds((*key, "stats", n), stats.get(n)) for n in ("median", "stddev")}
-        seconds = self._series((*key, "stats", "data"), stats.get("data", []))
+        unit, bigger = self._imported((*key, "extra_info"), found.get("extra_info"))
+        seconds = self._series((*key, "stats", "data"), stats.get("data", []), unit)
         rounds = stats.get("rounds")
         if not isinstance(rounds, int) or rounds < 1:
             self._wrong((*key, "stats", "rounds"), f"found {rounds!r}, expected 1 or more")
         paired = self._paired((*key, "extra_info"), found.get("extra_info"))
-        unit, bigger = self._imported((*key, "extra_info"), found.get("extra_info"))
         if len(self.document.problems) > before:
             return None
         return Entry(
@@ -163,11 +163,16 @@ class _Reader:
         self._wrong(key, f"found {found!r}, expected a number of seconds")
         return math.nan
 
-    def _series(self, key: Key, found: Any) -> tuple[float, ...]:
-        if isinstance(found, list) and all(_is_number(second) for second in found):
-            return tuple(map(float, found))
-        self._wrong(key, "expected a list of seconds, one for each round")
-        return ()
+    def _series(self, key: Key, found: Any, unit: str) -> tuple[float, ...]:
+        """Return what each round took; no round takes no time, other units may be 0."""
+        if not isinstance(found, list) or not all(map(_is_number, found)):
+            self._wrong(key, "expected a list of seconds, one for each round")
+            return ()
+        for i, value in enumerate(found):
+            if value < 0 or (value == 0 and unit == "seconds"):
+                self._wrong((*key, i), f"found {value!r}, expected a positive number of {unit}")
+                return ()
+        return tuple(map(float, found))
 
     def _paired(self, key: Key, info: Any) -> Paired | None:
         if not isinstance(info, dict) or "hettest" not in info:

@@ -109,6 +109,16 @@ MALFORMED: dict[str, tuple[Change, str, str]] = {
         "benchmarks[1].stats.median",
         "found None, expected a number of seconds",
     ),
+    "negative": (
+        lambda d: d["benchmarks"][0]["stats"]["data"].__setitem__(3, -0.5),
+        "benchmarks[0].stats.data[3]",
+        "found -0.5, expected a positive number of seconds",
+    ),
+    "no time": (
+        lambda d: d["benchmarks"][0]["stats"]["data"].__setitem__(3, 0.0),
+        "benchmarks[0].stats.data[3]",
+        "found 0.0, expected a positive number of seconds",
+    ),
     "name": (
         lambda d: d["benchmarks"][1].pop("fullname"),
         "benchmarks[1]",
