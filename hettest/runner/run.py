@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from hettest.backend.calls import compiled, observed
-from hettest.backend.guard import named
+from hettest.backend.guard import crashes, named
 from hettest.backend.protocol import (
     Backend,
     Executable,
@@ -89,6 +89,26 @@ class Environment:
     def listed(self) -> Listed:
         """The devices that the backend lists; raises `BackendCrash` if it cannot be asked."""
         return Listed.of(self.backend)
+
+    @cached_property
+    def _claimed(self) -> frozenset[str]:
+        with crashes(f"{self.backend_name}.capabilities"):
+            return frozenset(self.backend.capabilities)
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """What the backend claims, from the first item to the last.
+
+        Raises:
+            BackendCrash: It cannot be asked.
+            ProtocolBreach: It claims something else by now, so that no outcome could be trusted.
+        """
+        with crashes(f"{self.backend_name}.capabilities"):
+            now = frozenset(self.backend.capabilities)
+        changed = sorted(map(str, now ^ self._claimed))
+        if changed:
+            raise ProtocolBreach(f"its capabilities changed during the run: {', '.join(changed)}")
+        return self._claimed
 
 
 def run_item(item: Item, environment: Environment) -> Record:
@@ -171,9 +191,11 @@ class _Run:
         except Exception as error:  # all calls into the implementation are guarded: it is our own
             reason = f"the kit itself raised {named(error)}; please report it"
             return self._raised(Outcome.FAILED, reason, error, stage="kit")
+        except (SystemExit, GeneratorExit) as error:  # what a backend returned may do anything
+            return self._raised(Outcome.CRASHED, named(error), error, stage="crash")
 
     def _lacking(self) -> tuple[str, ...]:
-        claims = self.environment.backend.capabilities
+        claims = self.environment.claims
         required = self.environment.data.requires(self.item)
         lacking = tuple(w for w in missing(required, claims) if w not in OBSERVATIONS)
         if lacking or _reads_text(claims):
@@ -184,7 +206,7 @@ class _Run:
         """Return why a backend that reads no text cannot be given the program."""
         if self.item.case.refused or self.environment.data.module(self.item.case) is None:
             return ("input:hir (what is to be refused is the text)",)
-        if not missing(["input:json"], self.environment.backend.capabilities):
+        if not missing(["input:json"], self.environment.claims):
             return ()
         try:
             self._program().onnx(self._entry)
@@ -201,7 +223,7 @@ class _Run:
 
     def _clauses(self) -> Iterator[Clause]:
         item, case = self.item, self.item.case
-        claims = self.environment.backend.capabilities
+        claims = self.environment.claims
         executable, rejected = self._compile()
         if case.refused:
             yield diagnostics.refusal(case, rejected, claims)
@@ -231,7 +253,7 @@ class _Run:
             raise CaseError([])
         args = arguments(case, run, module)
         handed, earlier = copied(args), None
-        claims = self.environment.backend.capabilities
+        claims = self.environment.claims
         rejected: Rejected | None = None
         try:
             earlier = _run_before(executable, case, run, module)
@@ -282,7 +304,7 @@ class _Run:
             and item.policy == "copy"
             and run.name == item.case.runs[0].name
         )
-        if not chosen or missing(["observe:perturbation"], backend.capabilities):
+        if not chosen or missing(["observe:perturbation"], self.environment.claims):
             return None
 
         def observe(device: str) -> Observation:
@@ -379,11 +401,17 @@ def _advised(
     """Yield the clauses; wrong values are advisory where only a pin of ours says otherwise."""
     binding = pin is None or not missing([PINNED], claims)
     for clause in clauses:
-        if binding or clause.name != "values" or clause.status is not Status.FAILED:
+        wrong = clause.name == "values" and clause.status is Status.FAILED
+        if binding or not wrong or _is_misshapen(clause):
             yield clause
         else:
             detail = f"{clause.detail}\nadvisory, since only we pin it: {pin}"
             yield replace(clause, status=Status.ADVISORY, detail=detail)
+
+
+def _is_misshapen(clause: Clause) -> bool:
+    """Whether results are of another form: no pin of ours is needed to say how many there are."""
+    return any(m.name == "form" and m.status == "fails" for m in clause.measures)
 
 
 def _reads_text(claims: frozenset[str]) -> bool:

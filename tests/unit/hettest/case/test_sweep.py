@@ -1,4 +1,4 @@
-"""Sweeps that would give ids of two meanings, or items without end, are refused where they stand."""
+"""Sweeps that would give ids of two meanings, or items without end, are refused."""
 
 from __future__ import annotations
 
