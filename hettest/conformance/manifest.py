@@ -85,6 +85,8 @@ def read(data: bytes) -> Manifest:
         found = json.loads(data)
     except ValueError as error:
         raise ValueError(f"{NAME}: no JSON: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{NAME}: is nested too deeply to be a manifest") from error
     if not isinstance(found, dict) or found.get("schema") != FORMAT:
         raise ValueError(f"{NAME}: not a manifest of schema {FORMAT}")
     wrong = next(_validator().iter_errors(found), None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TypeVar, final
 
 from hettest.case.expansion import Item
-from hettest.outcome import Record
+from hettest.outcome import Clause, Outcome, Record
 
 _T = TypeVar("_T")
 
@@ -25,7 +26,7 @@ class Deviation:
     item: str
     reported: str
     found: tuple[str, ...]
-    """Its outcomes now, run by run."""
+    """How it ended now, run by run."""
 
     reason: str
     """Of the first run."""
@@ -52,10 +53,34 @@ def sample(all_: Sequence[_T], percent: float, seed: int) -> tuple[_T, ...]:
 def deviations(
     pairs: Sequence[tuple[Record, Item]], run: Callable[[Item], Record]
 ) -> Iterator[Deviation]:
-    """Yield each item that ``run`` ends otherwise than its record."""
+    """Yield each item that ``run`` ends otherwise than its record: outcome, clauses, evidence."""
     for record, item in pairs:
         found = run(item)
-        if found.outcome is record.outcome:
+        if _end(found) == _end(record):
             continue
-        ends = (found.outcome.value, *(run(item).outcome.value for _ in range(AGAIN)))
-        yield Deviation(record.id, record.outcome.value, ends, found.reason)
+        runs = (found, *(run(item) for _ in range(AGAIN)))
+        if found.outcome is record.outcome:
+            reported = f"{record.outcome} with {_differing(record, found)}"
+            ends = tuple(f"{one.outcome} with {_differing(one, record, found)}" for one in runs)
+        else:
+            reported, ends = record.outcome.value, tuple(one.outcome.value for one in runs)
+        yield Deviation(record.id, reported, ends, found.reason)
+
+
+def _end(record: Record) -> tuple[Outcome, Counter[str]]:
+    """Return what must be the same again; clauses in whatever order."""
+    return record.outcome, Counter(map(_told, record.clauses))
+
+
+def _differing(record: Record, *others: Record) -> str:
+    """Return the clauses of ``record`` that not all of ``others`` have."""
+    own = Counter(map(_told, record.clauses))
+    left: Counter[str] = Counter()
+    for other in others:
+        left |= own - Counter(map(_told, other.clauses))
+    return ", ".join(sorted(left)) or "no other clause"
+
+
+def _told(clause: Clause) -> str:
+    by = "" if clause.evidence is None else f" ({clause.evidence})"
+    return f"{clause.name} {clause.status}{by}"

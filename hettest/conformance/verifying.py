@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, final
 
+from hettest.capability import missing
 from hettest.conformance import manifest, signing
 from hettest.conformance.manifest import Manifest
 from hettest.conformance.writing import suite_digests
+from hettest.corpus import own_cases, select
 from hettest.errors import UsageError
 from hettest.levels import profile as profiles
 from hettest.levels.judged import covered, standings
 from hettest.levels.standing import Standing
 from hettest.options import lacking
-from hettest.outcome import Outcome, Record
+from hettest.outcome import Outcome, Record, Status
 from hettest.report import FORMATS, ReportContent, json_report, makeable
 from hettest.report.provenance import packages
 from hettest.waivers.loader import parse as parse_waivers
@@ -114,11 +116,14 @@ def _check_report(
     ]
     verdict.problems += _disagreements(made, content)
     verdict.problems += _profile_problems(made, files)
+    verdict.problems += _environment_problems(files)
+    verdict.problems += contradictions(content)
     verdict.problems += _waiver_problems(content, files.get(manifest.WAIVERS), trust.today)
     verdict.problems += (f"the run itself had a problem: {text}" for text in content.problems)
     foreign = list(_suite_differences(made))
     verdict.problems += foreign
     if not foreign:
+        verdict.problems += _strange(content)
         verdict.problems += _recomputed(made, content)
     verdict.problems += _rendered(made, content, files)
     verdict.notes += _uncompared(files)
@@ -139,12 +144,65 @@ def _profile_problems(made: Manifest, files: Mapping[str, bytes]) -> Iterator[st
         held = profiles.from_json(json.loads(files.get(manifest.PROFILE, b"{}"))).digest
     except UsageError as error:
         yield f"{error}; a later hettest may have it"
+    except RecursionError:
+        yield f"{manifest.PROFILE}: is nested too deeply to be a profile"
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"{manifest.PROFILE}: is no profile: {error!r}"
     else:
         for where, digest in ((manifest.NAME, made.profile_sha256), (manifest.PROFILE, held)):
             if digest != known:
                 yield f"{where}: {made.profile} has the digest {digest}, published is {known}"
+
+
+def _environment_problems(files: Mapping[str, bytes]) -> Iterator[str]:
+    try:
+        found = json.loads(files.get(manifest.ENVIRONMENT, b"{}"))
+    except ValueError as error:
+        yield f"{manifest.ENVIRONMENT}: no JSON: {error}"
+    except RecursionError:
+        yield f"{manifest.ENVIRONMENT}: is nested too deeply"
+    else:
+        if not isinstance(found, dict):
+            yield f"{manifest.ENVIRONMENT}: found a {type(found).__name__}, expected an object"
+
+
+def contradictions(content: ReportContent) -> Iterator[str]:
+    """Yield where an item's outcome does not go with its clauses, or with what is claimed."""
+    for record in content.records:
+        if record.case is None:
+            continue
+        against = [c for c in record.clauses if c.status in (Status.FAILED, Status.UNPROVEN)]
+        failed = any(c.status is Status.FAILED for c in against)
+        if record.outcome is Outcome.PASSED and against:
+            yield f"{record.id}: is passed, and {against[0].name} is {against[0].status}"
+        elif record.outcome is Outcome.FAILED and not (failed or record.stage or record.reason):
+            yield f"{record.id}: is failed, and neither a clause nor a reason says why"
+        elif record.outcome is Outcome.UNSUPPORTED:
+            if failed:
+                yield f"{record.id}: is unsupported, and a clause failed"
+            yield from _unfounded(record, content.claims)
+
+
+def _unfounded(record: Record, claims: Collection[str]) -> Iterator[str]:
+    """Yield which words an unsupported item cannot lack: not required, or claimed."""
+    if not record.lacks:
+        yield f"{record.id}: is unsupported, and lacks no word"
+    unproven = {c.word or c.name for c in record.clauses if c.status is Status.UNPROVEN}
+    for word in record.lacks:
+        if word.startswith("input:hir (") or word in unproven:
+            continue
+        if word not in record.requires:
+            yield f"{record.id}: is said to lack {word}, which it does not require"
+        elif not missing([word], claims):
+            yield f"{record.id}: is said to lack {word}, which the backend claims"
+
+
+def _strange(content: ReportContent) -> Iterator[str]:
+    """Yield each conformance item that the suite, which is this installation's, does not have."""
+    known = {item.id for item in select(own_cases(), content.devices).items}
+    for record in content.records:
+        if record.case is not None and record.id not in known:
+            yield f"{record.id}: is no item of the suite"
 
 
 def _waiver_problems(
@@ -230,6 +288,5 @@ def _versions(made: Manifest) -> Iterator[str]:
 
 
 def ran(record: Record) -> bool:
-    """Whether the item was really run, so that it can be run again."""
-    judged = (Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.WAIVED)
-    return record.case is not None and (record.outcome in judged or bool(record.clauses))
+    """Whether the item can be run again: all of cases, but those that were not run."""
+    return record.case is not None and record.outcome is not Outcome.NOT_RUN

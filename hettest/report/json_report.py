@@ -147,7 +147,7 @@ def parsed(text: str) -> dict[str, Any]:
         ValueError: The text is no such report; says at which key, what was found and expected.
     """
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}: no JSON: {error.msg}") from error
     if not isinstance(data, dict) or data.get("schema") != NAME:
@@ -158,6 +158,10 @@ def parsed(text: str) -> dict[str, Any]:
     for problem in sums(data):
         raise ValueError(problem)
     return data
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"no JSON: found {word}, expected a finite number")
 
 
 def _named(data: Any) -> str:

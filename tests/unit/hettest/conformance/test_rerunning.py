@@ -11,11 +11,12 @@ import pytest
 from hettest.case.expansion import Item, expand
 from hettest.conformance import running
 from hettest.conformance.rerunning import Deviation, deviations, sample
+from hettest.conformance.verifying import ran
 from hettest.corpus import own_cases
 from hettest.errors import UsageError
 from hettest.levels.freeze import PAIR
 from hettest.levels.profile import Profile
-from hettest.outcome import Outcome, Record
+from hettest.outcome import Clause, Evidence, Outcome, Record, Status
 from hettest.report import ReportContent
 from tests.unit.hettest.conformance.conftest import CASES, FAKE, options, run
 
@@ -60,6 +61,27 @@ def test_what_ends_otherwise_is_run_again(now: list[Outcome], told: str | None) 
     assert [str(deviation) for deviation in found] == (
         [] if told is None else [f"{one.id}: {told}: values: wrong"]
     )
+
+
+def test_other_clauses_and_evidence_do_not_reproduce() -> None:
+    one = item()
+    better = Clause("copies", Status.PROVEN, "", evidence=Evidence.CAUSED)
+    clauses = (replace(better, evidence=Evidence.REPORTED),)
+    now = Record(one.id, Outcome.PASSED, clauses=clauses)
+
+    found = list(deviations([(replace(now, clauses=(better,)), one)], lambda item: now))
+
+    ended = ", ".join(["passed with copies proven (reported)"] * 3)
+    told = f"does not reproduce: reported passed with copies proven (caused), now {ended}"
+    assert [str(deviation) for deviation in found] == [f"{one.id}: {told}"]
+    assert list(deviations([(now, one)], lambda item: replace(now))) == []
+
+
+def test_an_unsupported_item_without_clauses_is_run_again() -> None:
+    record = Record("x", Outcome.UNSUPPORTED, case="x", lacks=("op:zzz",))
+
+    assert ran(record)
+    assert not ran(replace(record, outcome=Outcome.NOT_RUN))
 
 
 def test_the_reference_ends_as_it_reports(content: ReportContent) -> None:

@@ -7,14 +7,15 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hettest.conformance import bundle, manifest, writing
-from hettest.conformance.verifying import Trust, Verdict, verify
+from hettest.conformance.verifying import Trust, Verdict, contradictions, verify
 from hettest.errors import UsageError
 from hettest.levels.profile import Profile
-from hettest.outcome import Outcome
+from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.report import ReportContent
 from tests.unit.hettest.conformance.conftest import FAKE, Files, rejudged, run
 
@@ -135,6 +136,10 @@ def test_a_profile_with_a_case_less_is_not_the_published_one(files: Files) -> No
         (manifest.NAME, b'{"schema": "hettest-conformance-1"}', "manifest.json: $: "),
         (manifest.REPORT, b"{", "report.json: line 1: no JSON"),
         (manifest.PROFILE, b"[]", "profile.json: is no profile"),
+        (manifest.NAME, b"[" * 200_000, "manifest.json: is nested too deeply"),
+        (manifest.PROFILE, b"[" * 200_000, "profile.json: is nested too deeply"),
+        (manifest.ENVIRONMENT, b"{", "environment.json: no JSON"),
+        (manifest.ENVIRONMENT, b"[]", "environment.json: found a list"),
         ("extra.txt", b"", "extra.txt: the manifest does not name it"),
     ],
 )
@@ -239,3 +244,67 @@ def test_the_environment_names_the_packages(files: Files) -> None:
 
     assert "pytest" in found["installed"]
     assert found["environment"]["python"]
+
+
+def test_a_number_that_is_none_is_told(files: Files) -> None:
+    found = check(edited(files, manifest.REPORT, '"seconds": 0', '"seconds": NaN, "_": 0'))
+
+    assert "report.json: no JSON: found NaN, expected a finite number" in found.problems
+
+
+FAILED = Clause("copies", Status.FAILED, "found 3", 1)
+UNPROVEN = Clause("copies", Status.UNPROVEN, "not shown", 1, word="observe:copies")
+
+
+@pytest.mark.parametrize(
+    ("edits", "told"),
+    [
+        ({"clauses": (FAILED,)}, "is passed, and copies is failed"),
+        ({"clauses": (UNPROVEN,)}, "is passed, and copies is unproven"),
+        ({"outcome": Outcome.FAILED, "clauses": ()}, "is failed, and neither a clause nor"),
+        ({"outcome": Outcome.UNSUPPORTED, "lacks": ()}, "is unsupported, and lacks no word"),
+        (
+            {"outcome": Outcome.UNSUPPORTED, "clauses": (), "lacks": ("op:zzz",)},
+            "is said to lack op:zzz, which it does not require",
+        ),
+        (
+            {"outcome": Outcome.UNSUPPORTED, "requires": ("op:a",), "lacks": ("op:a",)},
+            "is said to lack op:a, which the backend claims",
+        ),
+        (
+            {"outcome": Outcome.UNSUPPORTED, "clauses": (FAILED,), "lacks": ("op:a",)},
+            "is unsupported, and a clause failed",
+        ),
+    ],
+)
+def test_an_outcome_goes_with_its_clauses_and_the_claims(
+    content: ReportContent, edits: dict[str, Any], told: str
+) -> None:
+    record: Record = replace(content.records[-1], **edits)
+    claims = (*content.claims, "op:a")
+
+    found = list(contradictions(replace(content, records=[record], claims=claims)))
+
+    assert any(told in problem for problem in found), found
+
+
+def test_an_item_that_lacks_what_it_was_not_shown_is_no_contradiction(
+    content: ReportContent,
+) -> None:
+    unsupported = replace(content.records[-1], outcome=Outcome.UNSUPPORTED)
+    shown = replace(unsupported, clauses=(UNPROVEN,), lacks=("observe:copies",))
+    given = replace(unsupported, clauses=(), lacks=("input:hir (no text)",))
+
+    assert list(contradictions(replace(content, records=[shown, given]))) == []
+
+
+def test_an_item_that_the_suite_has_not_is_told(
+    tmp_path: Path, forge: Callable[[ReportContent, Path], Path], content: ReportContent
+) -> None:
+    strange = replace(content.records[0], id="no/such[plain]")
+    counts = {**content.counts, Outcome.PASSED: len(content.records) + 1}
+    more = replace(content, records=(*content.records, strange), counts=counts)
+
+    found = check(bundle.read(forge(more, tmp_path / "x")))
+
+    assert found.problems == ["no/such[plain]: is no item of the suite"]
