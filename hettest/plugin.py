@@ -269,7 +269,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
     """Say how the items ended, if devices were named; a missing device is always said.
 
@@ -285,6 +285,8 @@ def pytest_terminal_summary(
         terminalreporter.write_line(line)
     if not kit.options.devices or not (kit.ledger.records or kit.ledger.deselected):
         return
+    if exitstatus in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        return  # nothing was settled
     from hettest.report.text import lines
 
     terminalreporter.section("hettest")

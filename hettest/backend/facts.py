@@ -9,6 +9,7 @@ from typing import Any, final
 
 from hettest.backend.discovery import devices_of, info, mistyped
 from hettest.backend.guard import crashes
+from hettest.backend.listing import require
 from hettest.backend.protocol import Backend, DeviceInfo
 from hettest.errors import UsageError
 
@@ -62,9 +63,11 @@ def facts_of(backend: Backend) -> Facts:
     """Return what ``backend`` says of itself.
 
     Raises:
+        UsageError: It lists devices that cannot be told apart or named.
         BackendCrash: It raised something instead.
     """
     devices = devices_of(backend)
+    require(backend.name, devices)
     with crashes(f"{backend.name}.waivers"):
         waivers = getattr(backend, "waivers", None)
     path = None if waivers is None else Path(waivers)

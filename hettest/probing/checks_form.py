@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from hettest.backend.discovery import devices_of
 from hettest.backend.guard import crashes
-from hettest.backend.protocol import DeviceInfo, OpensDevices
+from hettest.backend.listing import foreign, unsaid, wrong_devices
+from hettest.backend.protocol import OpensDevices
 from hettest.capability import missing
-from hettest.devicemap import canonical, kind_of
-from hettest.errors import UsageError
 from hettest.probing.finding import Failed, NotApplicable
 from hettest.probing.specimen import Specimen
 from hettest.probing.vocabulary import wrong_claims
@@ -55,42 +53,16 @@ def capabilities(specimen: Specimen) -> str:
 def devices(specimen: Specimen) -> str:
     """Check the list of devices, and that those asked for are in it."""
     listed = specimen.listed
-    other = next((info for info in listed if not isinstance(info, DeviceInfo)), None)
+    other = foreign(listed)
     if other is not None:
-        raise Failed(f"devices() lists {other!r}, expected DeviceInfo")
-    wrong = list(_wrong_devices(listed))
+        raise Failed(f"devices() {other}")
+    wrong = [*wrong_devices(listed), *unsaid(listed)]
     names = [info.name for info in listed]
     wrong += [f"{device} is asked for and not listed" for device in _unlisted(specimen)]
     if wrong:
         raise Failed("\n".join(wrong))
     there = sum(1 for info in listed if info.available)
     return f"{len(names)} listed, {there} available"
-
-
-def _wrong_devices(listed: tuple[DeviceInfo, ...]) -> Iterator[str]:
-    names = [info.name for info in listed]
-    for info in listed:
-        yield from _wrong_device(info)
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield f"{name} is listed {names.count(name)} times"
-    if not any(info.kind == "cpu" for info in listed):
-        yield "no device is of kind cpu, which the host of each run is: DeviceInfo('cpu:0', …)"
-
-
-def _wrong_device(info: DeviceInfo) -> Iterator[str]:
-    try:
-        name = canonical(info.name)
-    except (UsageError, TypeError, AttributeError):
-        yield f"a device is called {info.name!r}, expected kind[.variant]:index such as npu:0"
-        return
-    if name != info.name:
-        yield f"{info.name} is called without its index; call it {name}"
-    if (info.kind, info.index) != (kind_of(name), int(name.rpartition(":")[2])):
-        yield f"{info.name} says kind {info.kind!r} and index {info.index!r}, which are not its own"
-    if not isinstance(info.available, bool):
-        yield f"{info.name} says available {info.available!r}, expected True or False"
-    if not info.available and not info.reason:
-        yield f"{info.name} is not available and gives no reason; say what is missing"
 
 
 def _unlisted(specimen: Specimen) -> list[str]:
