@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Generator, Iterable
+from typing import Final, final
 
 import pytest
 
 from hettest import items as ours
 from hettest.errors import UsageError
-from hettest.session import KitSession
+from hettest.session import KEY, KitSession
 
+_BY_OTHERS: Final = "removed during collection by a plugin or a conftest, without a word"
 _BY_PYTEST: Final = "by pytest (-k, -m, --deselect, --lf, or a plugin)"
 
 
@@ -67,3 +68,20 @@ def note_deselected(kit: KitSession, items: Iterable[pytest.Item]) -> None:
         if item.nodeid not in kit.dropped and ours.left_out(item) is None:
             kit.dropped.add(item.nodeid)
             kit.ledger.leave_out(_BY_PYTEST)
+
+
+@final
+class Watch:
+    """A plugin of one hook, around those of all others: it says what they take away unsaid."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        before = {i.nodeid for i in items if ours.is_ours(i) and ours.left_out(i) is None}
+        result = yield
+        kit = config.stash[KEY]
+        if kit.usage is None:
+            lost = before - kit.dropped - {item.nodeid for item in items}
+            kit.ledger.leave_out(_BY_OTHERS, len(lost - kit.seen))
+        return result

@@ -94,6 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.pluginmanager.register(AsBenchmarks(), "hettest-benchmarks")
+    config.pluginmanager.register(narrowing.Watch(), "hettest-watch")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -118,3 +118,14 @@ def test_a_run_that_is_cut_short_is_not_run_for_the_rest(
     assert ends.count("not run") >= 9
     cut = [item for item in found["items"] if item["reason"] == "the run was cut short"]
     assert len(cut) >= 3
+
+
+def test_what_a_conftest_takes_away_unsaid_is_counted_and_said(
+    pytester: pytest.Pytester, run: Run, suite: None
+) -> None:
+    pytester.makeconftest("def pytest_collection_modifyitems(items): items[:] = items[:1]\n")
+
+    result = run("--devices=cpu,sim,cuda")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["deselected: 13 removed during collection by a plugin *"])
