@@ -20,8 +20,8 @@ from hettest.language import Module, nodes
 CAUSES: Final = MOVED | {"constant", "deliver"}
 """The words that say why something was copied."""
 
-_ITEM: Final = re.compile(r"(\.\d+)+$")
-"""What follows a tuple's name to name its items: ``main/%p.0``."""
+_ITEM: Final = re.compile(r"(\.\d+|\[\d+\])+$")
+"""What follows a tuple's name to name its items: ``main/%p.0``, ``main/%p[0]``."""
 
 
 @final
@@ -68,13 +68,21 @@ def _either(words: Iterable[str]) -> str:
 
 
 def _variables(situation: Situation) -> Iterator[str]:
-    named = [c.value for c in situation.observation.copies or () if c.value is not None]
+    named = list(_named(situation.observation))
     if not named:
         return
     there = set(_names(situation.module))
-    for name in named:
+    for what, name in named:
         if name not in there and _ITEM.sub("", name) not in there:
-            yield f"a transfer is of {name!r}, which is no variable of the program"
+            yield f"{what} {name!r}, which is no variable of the program"
+
+
+def _named(seen: Observation) -> Iterator[tuple[str, str]]:
+    """Yield every variable that is named, after what is said of it."""
+    yield from (("a transfer is of", c.value) for c in seen.copies or () if c.value is not None)
+    for execution in seen.executions or ():
+        yield from (("an execution defines", name) for name in execution.defines)
+    yield from (("its intermediates hold", name) for name in seen.intermediates or ())
 
 
 def _names(module: Module) -> Iterator[str]:

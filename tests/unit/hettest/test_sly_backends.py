@@ -108,6 +108,23 @@ def test_parts_of_observations_are_what_the_protocol_says(
     assert reason in record.reason
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"executions": [Execution("add", ("main/%ghost",), "cpu:0")]}, "defines 'main/%ghost'"),
+        ({"intermediates": {"main/%ghost": np.zeros(4)}}, "hold 'main/%ghost'"),
+        ({"copies": [Copy("cpu:0", "sim:0", "main/%ghost", 8)]}, "is of 'main/%ghost'"),
+    ],
+)
+def test_what_is_named_is_in_the_program(
+    tmp_path: Path, changes: Mapping[str, Any], reason: str
+) -> None:
+    record = ended(tmp_path, showing(**changes))[0]
+
+    assert record.outcome is Outcome.FAILED
+    assert f"{reason}, which is no variable of the program" in record.text
+
+
 def test_no_pin_of_ours_is_needed_to_say_how_many_results_there_are(tmp_path: Path) -> None:
     pin = 'name   = "plain"\nadvisory = "nobody else says what this gives"\n'
     content = text().replace('name   = "plain"\n', pin)
