@@ -45,7 +45,7 @@ def disagreements(situation: Situation) -> Iterator[str]:
 
 def counts_launches(situation: Situation) -> bool:
     """Whether launches were counted on each device that something ran on, the host aside."""
-    executions = [e for e in situation.observation.executions or () if _is_launched(e)]
+    executions = [e for e in situation.observation.executions or () if _is_launched(situation, e)]
     devices = _accelerators(situation, {e.device for e in executions})
     readings = [_reading(situation, device) for device in devices]
     counted = all(r is not None and r.launches is not None for r in readings)
@@ -81,7 +81,7 @@ def _launches(situation: Situation, device: str, reading: Reading) -> Iterator[s
     executions, counted = situation.observation.executions, reading.launches
     if executions is None or counted is None:
         return
-    here = [e for e in executions if e.device == device and _is_launched(e)]
+    here = [e for e in executions if e.device == device and _is_launched(situation, e)]
     reported = [e for e in here if _has_work(situation, e)]
     if counted < len(reported):
         yield (
@@ -93,8 +93,15 @@ def _launches(situation: Situation, device: str, reading: Reading) -> Iterator[s
         yield f"{device}: the meter counted {counted} launches, and the report does not name it"
 
 
-def _is_launched(execution: Execution) -> bool:
-    op = operators().get(execution.op)
+def _is_launched(situation: Situation, execution: Execution) -> bool:
+    """Whether the program's own operators need a launch, whatever the report calls them."""
+    calls = [situation.calls.get(name) for name in execution.defines]
+    known = [call.op for call in calls if call is not None]
+    return any(map(_needs_launch, known or (execution.op,)))
+
+
+def _needs_launch(name: str) -> bool:
+    op = operators().get(name)
     return op is None or not any(op.has(trait) for trait in _NO_LAUNCH)
 
 

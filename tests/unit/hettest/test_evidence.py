@@ -81,6 +81,15 @@ def test_what_was_counted_is_what_is_reported(reading: Reading, told: str) -> No
     assert found.startswith(f"{ACCEL}: {told}") if told else not found
 
 
+def test_what_needs_a_launch_is_what_the_program_says() -> None:
+    views = [replace(e, op="reshape") for e in RIGHT.executions or ()]
+    idle = {ACCEL: replace(COUNTED, launches=0)}
+
+    assert "0 launches: a false report of placement" in wrong(
+        replace(RIGHT, executions=views, metered=idle)
+    )
+
+
 def test_a_device_that_worked_in_secret_is_named() -> None:
     found = wrong(replace(METERED, metered={ACCEL: COUNTED, "sim:1": Reading(launches=3)}))
 
