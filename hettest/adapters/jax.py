@@ -6,7 +6,7 @@ JAX takes it to, which refuses operands that are committed to two devices. JAX h
 is eager JAX; inside ``jax.jit`` a ``device_put`` to another device changes nothing.
 
 Placement is read off the arrays, and a transfer is shown where an array came to lie on another
-device or in another buffer: both are metered. Its cause is what the adapter made it for.
+device or in another buffer. Its cause is what the adapter made it for.
 
 JAX has four devices here, ``cpu:0`` to ``cpu:3``, in a process of its own.
 """
