@@ -152,7 +152,7 @@ def left_out(item: pytest.Item) -> str | None:
         return "are for the cpu only"
     wanted = {kind for mark in item.iter_markers("device") for kind in mark.args}
     if wanted and not wanted & kinds:
-        return f"are for devices of kind {', '.join(sorted(wanted))}"
+        return f"are for devices of kind {', '.join(sorted(map(str, wanted)))}"
     return None
 
 
