@@ -150,7 +150,7 @@ class _Run:
         if self.executable.fault is not Fault.LEAK:
             return None
         left = Memory(start=0, end=16, peak=16)
-        return dict.fromkeys({HOST, *self.executable.device_map.values()}, left)
+        return dict.fromkeys((HOST, *self.executable.device_map.values()), left)
 
     def _result(self, value: Any) -> Any:
         if self.executable.fault is Fault.WRONG_VALUE and not isinstance(value, tuple):
