@@ -17,7 +17,7 @@ import time
 from typing import Final
 
 from benchmarks.figures import figure
-from reference_vm.targets.numba.object_cache import VARIABLE
+from reference_vm.jit.object_cache import VARIABLE
 
 LIMIT: Final = 360.0
 CORES: Final = 2

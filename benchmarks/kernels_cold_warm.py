@@ -17,9 +17,9 @@ from pathlib import Path
 
 from benchmarks.side_by_side import within
 from reference_vm.ir.nodes import Binding, Block, Call, Function, Var
+from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import infer_call
-from reference_vm.targets.numba.object_cache import ObjectCache
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.dim import symbol

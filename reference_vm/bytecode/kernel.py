@@ -3,7 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, final
+
+Dims: TypeAlias = tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NativeCall:
+    """Machine code for operands of known dims, all of them C-contiguous.
+
+    The code is ``void (int64_t *block, int64_t low, int64_t high)``. It reads all that it needs
+    from its block, and does the part of the work from ``low`` to ``high``: any division of the
+    whole range into parts, in any order and on any threads, does the same to the bit.
+    """
+
+    entry: int
+    """The address of the code."""
+
+    block: Any
+    """Its argument block, an array of i64; a caller copies it and fills in the addresses."""
+
+    inputs: tuple[int, ...]
+    """Which of the kernel's inputs the words 0, 1, … hold the addresses of."""
+
+    outputs: int
+    """How many words with the addresses of the results follow."""
+
+    shapes: tuple[Dims, ...]
+    """The dims of the results."""
+
+    low: int
+    high: int
+    work: int
+    """About how many instructions on single elements the whole range takes."""
+
+    grain: int = 1
+    """Parts begin at ``low`` plus a multiple of this."""
+
+    scratch: int = 0
+    """Bytes of memory, aligned to 64, that each part needs for itself."""
+
+    scratch_word: int = 0
+    """Where in the block the address of that memory goes; with scratch, each part has a block."""
+
+    owner: object = None
+    """What must live as long as this: the code."""
 
 
 class Kernel(Protocol):
@@ -29,6 +75,17 @@ class Kernel(Protocol):
         """Whether it may report an error that depends on data; if so, it also runs for nothing.
 
         A kernel that cannot is not called when all its results are empty.
+        """
+        ...
+
+    def native(self, inputs: Sequence[Dims | Any]) -> NativeCall | None:
+        """Return the kernel as machine code for such inputs; ``None`` if it has no such form.
+
+        Args:
+            inputs: The dims of each tensor; a host operand or a shape value as it is.
+
+        Raises:
+            DataError: The dims do not fit one another.
         """
         ...
 

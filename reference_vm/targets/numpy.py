@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
+from reference_vm.bytecode.kernel import NativeCall
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
@@ -55,6 +56,10 @@ class LibraryKernel:
     """Whether ``compute`` writes its one result where it is to be."""
 
     library: bool = True
+
+    def native(self, inputs: Sequence[Any]) -> NativeCall | None:
+        """Return nothing: a library is called from Python."""
+        return None
 
     def __call__(
         self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]
@@ -108,6 +113,10 @@ class SequenceKernel:
 
     can_fail: bool
     library: bool = True
+
+    def native(self, inputs: Sequence[Any]) -> NativeCall | None:
+        """Return nothing: a library is called from Python."""
+        return None
 
     def __call__(
         self, xp: Any, inputs: Sequence[Any], outputs: Sequence[Any | None]

@@ -9,11 +9,12 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
+from reference_vm.bytecode.kernel import NativeCall
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Nest
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba.launch import Launch, header
-from reference_vm.targets.numba.plan import Plan, make_plan
+from reference_vm.targets.numba.plan import Plan, contiguous_plan, make_plan
 from reference_vm.targets.numba.workers import Part, Workers
 from reference_vm.types.arrays import to_numpy
 
@@ -56,6 +57,26 @@ class CompiledKernel:
     def __post_init__(self) -> None:
         sources = self.nest.sources
         self._sources = None if sources == tuple(range(self.parameters)) else sources
+
+    def native(self, inputs: Sequence[Any]) -> NativeCall | None:
+        """Return the machine code; see `bytecode.kernel.Kernel`."""
+        shapes = [inputs[i] for i in self.nest.sources]
+        plan = contiguous_plan(self.nest, shapes)
+        if plan.copies:
+            return None
+        place = layout(self.nest)
+        return NativeCall(
+            self.entry,
+            plan.block,
+            self.nest.sources,
+            len(plan.shapes),
+            plan.shapes,
+            *plan.low_high,
+            work=plan.elements * len(self.nest.code),
+            scratch=0 if plan.scratch is None else plan.scratch.nbytes,
+            scratch_word=place.scratch,
+            owner=self.code,
+        )
 
     def __call__(
         self,

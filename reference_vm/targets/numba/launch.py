@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
-    from reference_vm.targets.numba.machine import Machine
+    from reference_vm.jit.machine import Machine
 
 Launch: TypeAlias = Callable[[tuple[Any, ...]], int]
 """``launch((header, *arrays))``: 0 if the kernel ran, 1 if the arrays are not as in the header."""

@@ -79,6 +79,29 @@ class _Move:
     steps: Lengths
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The form of an array that lies in order, without the array."""
+
+    shape: Lengths
+    dtype: Any
+
+    @property
+    def strides(self) -> Lengths:
+        return _contiguous(self.shape, self.dtype.itemsize)
+
+
+def contiguous_plan(nest: Nest, shapes: Sequence[Lengths]) -> Plan:
+    """Return the plan for operands of these dims that lie in order.
+
+    Raises:
+        DataError: The dims do not fit one another.
+    """
+    dtypes = (to_numpy(access.dtype) for access in nest.accesses)
+    return make_plan(nest, [_Form(s, d) for s, d in zip(shapes, dtypes, strict=True)])
+
+
 def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
     """Return the plan for operands of these shapes and strides.
 
@@ -95,7 +118,8 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
     for i, (access, x) in enumerate(zip(nest.accesses, inputs, strict=True)):
         itemsize = x.dtype.itemsize
         steps = _steps(x.shape, x.strides, access.view, sizes)
-        if not isinstance(x, np.ndarray) or not _fits(nest, access.inner, steps, sizes, itemsize):
+        as_it_lies = isinstance(x, np.ndarray | _Form)
+        if not as_it_lies or not _fits(nest, access.inner, steps, sizes, itemsize):
             shape = _spread_shape(nest, access.view, sizes)
             copies.append(Spread(i, access.view, shape))
             every = tuple(range(nest.rank))

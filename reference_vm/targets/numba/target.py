@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
+from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.loops.kernel import LoopRule, Move
 from reference_vm.loops.lower import NoLoops, lower
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.numba.kernel import CompiledKernel
-from reference_vm.targets.numba.object_cache import ObjectCache, default_folder
 from reference_vm.targets.numba.workers import Workers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 from reference_vm.types.dtype import F16
 
 if TYPE_CHECKING:
+    from reference_vm.jit.machine import Machine, Statistics
     from reference_vm.targets.numba.launch import Launch
-    from reference_vm.targets.numba.machine import Machine, Statistics
 
 MAX_FUSED: Final = 64
 """Operators in one kernel: more would only lengthen compilation."""
@@ -72,9 +72,9 @@ class NumbaTarget:
     @cached_property
     def machine(self) -> Machine:
         """LLVM, loaded when the first kernel is compiled."""
-        from reference_vm.targets.numba.machine import Machine
+        from reference_vm.jit.machine import Machine, shared_machine
 
-        return Machine(self.cache or ObjectCache(default_folder()))
+        return shared_machine() if self.cache is None else Machine(self.cache)
 
     @cached_property
     def _launch(self) -> Launch | None:
@@ -104,7 +104,9 @@ class NumbaTarget:
             return self.library.compile(function, device_kind)
         if not self.machine.converts_f16 and any(c.dtype == F16 for c in nest.code):
             return self.library.compile(function, device_kind)
-        entry = self.machine.address(nest)
+        from reference_vm.targets.numba.machine import nest_address
+
+        entry = nest_address(self.machine, nest)
         ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
         return CompiledKernel(
             function.name,

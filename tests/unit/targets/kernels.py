@@ -7,10 +7,10 @@ from functools import cache
 
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Binding, Block, Call, Function, Var
+from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.ops.definition import OpDef
 from reference_vm.ops.typing import infer_call
 from reference_vm.targets.numba.kernel import CompiledKernel
-from reference_vm.targets.numba.object_cache import ObjectCache
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import NO_ATTRS, Attrs, Type

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from reference_vm.ir.nodes import Function
+from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.targets.numba.kernel import CompiledKernel
-from reference_vm.targets.numba.object_cache import ObjectCache
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types.arrays import NUMPY
 from tests.unit.fuse.modules import fused, placed

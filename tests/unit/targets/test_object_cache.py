@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference_vm.jit.object_cache import VARIABLE, ObjectCache, default_folder
 from reference_vm.loops.code import Instruction
 from reference_vm.loops.nest import Nest
-from reference_vm.targets.numba.machine import Machine
-from reference_vm.targets.numba.object_cache import VARIABLE, ObjectCache, default_folder
+from reference_vm.targets.numba import machine
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types.dtype import F32
 from tests.unit.targets.test_fused_kernels import ROW_RESULT, SOFTMAX, only_kernel
@@ -89,7 +89,7 @@ def test_code_that_another_printer_made_is_not_used(
 ) -> None:
     function = only_kernel(SOFTMAX)
     NumbaTarget(cache=ObjectCache(tmp_path)).compile(function, "cpu")
-    monkeypatch.setattr(Machine, "_printer", "another")
+    monkeypatch.setattr(machine, "_printer", lambda: "another")
 
     target = NumbaTarget(cache=ObjectCache(tmp_path))
     target.compile(function, "cpu")
