@@ -11,8 +11,8 @@ Dims: TypeAlias = tuple[int, ...]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class NativeCall:
-    """Machine code for operands of known dims, all of them C-contiguous.
+class Stage:
+    """One loop of machine code, whose rounds may be divided among threads.
 
     The code is ``void (int64_t *block, int64_t low, int64_t high)``. It reads all that it needs
     from its block, and does the part of the work from ``low`` to ``high``: any division of the
@@ -23,16 +23,8 @@ class NativeCall:
     """The address of the code."""
 
     block: Any
-    """Its argument block, an array of i64; a caller copies it and fills in the addresses."""
-
-    inputs: tuple[int, ...]
-    """Which of the kernel's inputs the words 0, 1, … hold the addresses of."""
-
-    outputs: int
-    """How many words with the addresses of the results follow."""
-
-    shapes: tuple[Dims, ...]
-    """The dims of the results."""
+    """Its argument block, an array of i64; a caller copies it and fills in the addresses: of the
+    inputs, then of the results, in the first words."""
 
     low: int
     high: int
@@ -47,6 +39,27 @@ class NativeCall:
 
     scratch_word: int = 0
     """Where in the block the address of that memory goes; with scratch, each part has a block."""
+
+    workspace_word: int = 0
+    """Where in the block the address of the call's workspace goes, if the call has one."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NativeCall:
+    """Machine code for operands of known dims, all of them C-contiguous."""
+
+    inputs: tuple[int, ...]
+    """Which of the kernel's inputs the first words of each block hold the addresses of."""
+
+    shapes: tuple[Dims, ...]
+    """The dims of the results, whose addresses follow."""
+
+    stages: tuple[Stage, ...]
+    """Each begins when the one before has ended."""
+
+    workspace: int = 0
+    """Bytes of memory, aligned to 64, that all stages share."""
 
     owner: object = None
     """What must live as long as this: the code."""

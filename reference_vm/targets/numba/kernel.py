@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from reference_vm.bytecode.kernel import NativeCall
+from reference_vm.bytecode.kernel import NativeCall, Stage
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Nest
 from reference_vm.ops.definition import DataError
@@ -64,19 +64,15 @@ class CompiledKernel:
         plan = contiguous_plan(self.nest, shapes)
         if plan.copies:
             return None
-        place = layout(self.nest)
-        return NativeCall(
+        stage = Stage(
             self.entry,
             plan.block,
-            self.nest.sources,
-            len(plan.shapes),
-            plan.shapes,
             *plan.low_high,
             work=plan.elements * len(self.nest.code),
             scratch=0 if plan.scratch is None else plan.scratch.nbytes,
-            scratch_word=place.scratch,
-            owner=self.code,
+            scratch_word=layout(self.nest).scratch,
         )
+        return NativeCall(self.nest.sources, plan.shapes, (stage,), owner=self.code)
 
     def __call__(
         self,

@@ -19,14 +19,15 @@ ROWS = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
 
 def _run(call: NativeCall, inputs: list[Any], edges: list[int]) -> list[Any]:
     results = [np.full(shape, np.nan, np.float32) for shape in call.shapes]
-    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(call.entry)
+    (stage,) = call.stages
+    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(stage.entry)
     for low, high in itertools.pairwise(edges):
-        scratch = np.empty(call.scratch + 64, np.uint8)
-        block = call.block.copy()
+        scratch = np.empty(stage.scratch + 64, np.uint8)
+        block = stage.block.copy()
         addresses = [x.ctypes.data for x in (*(inputs[i] for i in call.inputs), *results)]
         block[: len(addresses)] = addresses
-        if call.scratch:
-            block[call.scratch_word] = scratch.ctypes.data
+        if stage.scratch:
+            block[stage.scratch_word] = scratch.ctypes.data
         entry(block.ctypes.data, low, high)
     return results
 
@@ -39,7 +40,8 @@ def test_any_parts_compute_the_same_to_the_bit(parts: int) -> None:
     call = kernel.native([ROWS.shape])
 
     assert call is not None
-    edges = [call.low + (call.high - call.low) * i // parts for i in range(parts + 1)]
+    (stage,) = call.stages
+    edges = [stage.low + (stage.high - stage.low) * i // parts for i in range(parts + 1)]
     (found,) = _run(call, [ROWS], edges)
     np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
