@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reference_vm import loops
-from reference_vm.jit.machine import ENTRY, Machine
 from reference_vm.loops.llvm import print_llvm
 from reference_vm.loops.nest import Nest
 
-_NAME: Final = ENTRY.removeprefix("@")
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
+
+_NAME: Final = "kernel"
+"""What `Machine` expects the entry to be called."""
 
 
 def nest_address(machine: Machine, nest: Nest) -> int:

@@ -1,7 +1,7 @@
-"""The target ``numba``: compiles primitive functions from their operators' loop rules.
+"""The target ``numba``: compiles primitive functions to machine code.
 
-A function for which there is no loop nest (one operator without a loop rule, or of another form) is
-given to the library target. Kernels whose nests are alike share machine code, whatever the sizes.
+Its makers are asked in turn (`makers.MAKERS`); a function that none of them takes is given to the
+library target. Kernels that are alike share machine code, whatever the sizes.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING, Final, final
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.jit.object_cache import ObjectCache
-from reference_vm.loops.kernel import LoopRule, Move
-from reference_vm.loops.lower import NoLoops, lower
+from reference_vm.loops.kernel import Move
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
-from reference_vm.targets.numba.kernel import CompiledKernel
+from reference_vm.targets.numba.makers import MAKERS
+from reference_vm.targets.numba.making import Tools
 from reference_vm.targets.numba.workers import Workers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
-from reference_vm.types.dtype import F16
 
 if TYPE_CHECKING:
     from reference_vm.jit.machine import Machine, Statistics
-    from reference_vm.targets.numba.launch import Launch
 
 MAX_FUSED: Final = 64
 """Operators in one kernel: more would only lengthen compilation."""
@@ -77,18 +75,10 @@ class NumbaTarget:
         return shared_machine() if self.cache is None else Machine(self.cache)
 
     @cached_property
-    def _launch(self) -> Launch | None:
+    def _tools(self) -> Tools:
         from reference_vm.targets.numba.launch import fast_launch
 
-        return fast_launch(self.machine)
-
-    @cached_property
-    def _workers(self) -> Workers:
-        return Workers(self.threads)
-
-    @cached_property
-    def _rules(self) -> Mapping[str, LoopRule]:
-        return {name: op.loops for name, op in self.ops.items() if op.loops is not None}
+        return Tools(self.machine, fast_launch(self.machine), Workers(self.threads), self.ops)
 
     @property
     def statistics(self) -> Statistics:
@@ -98,26 +88,11 @@ class NumbaTarget:
     def compile(self, function: Function, device_kind: str) -> Kernel:
         if self._fails(function):
             return self.library.compile(function, device_kind)
-        try:
-            nest = lower(function, self._rules)
-        except NoLoops:
-            return self.library.compile(function, device_kind)
-        if not self.machine.converts_f16 and any(c.dtype == F16 for c in nest.code):
-            return self.library.compile(function, device_kind)
-        from reference_vm.targets.numba.machine import nest_address
-
-        entry = nest_address(self.machine, nest)
-        ops = tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
-        return CompiledKernel(
-            function.name,
-            ops,
-            nest,
-            entry,
-            len(function.params),
-            self._launch,
-            self.machine,
-            self._workers,
-        )
+        for make in MAKERS:
+            kernel = make(function, self._tools)
+            if kernel is not None:
+                return kernel
+        return self.library.compile(function, device_kind)
 
     def _fails(self, function: Function) -> bool:
         """Whether an operator may report an error, which compiled code has no way to."""

@@ -1,0 +1,10 @@
+"""The kinds of native kernels, one line each; the first that takes a function compiles it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference_vm.targets.numba import nests
+from reference_vm.targets.numba.making import Maker
+
+MAKERS: Final[tuple[Maker, ...]] = (nests.make,)

@@ -1,0 +1,49 @@
+"""What the makers of native kernels have in common: what they are given and what they return.
+
+A maker looks at one primitive function and compiles it if it is of the maker's kind. They stand in
+`makers`, in the order in which they are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, final
+
+from reference_vm.bytecode.kernel import Kernel
+from reference_vm.ir.nodes import Call, Function
+from reference_vm.ops.definition import OpDef
+from reference_vm.targets.numba.workers import Workers
+
+if TYPE_CHECKING:  # they load LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
+    from reference_vm.targets.numba.launch import Launch
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Tools:
+    """What a kernel is made with."""
+
+    machine: Machine
+    launch: Launch | None
+    """The fast way to call a kernel from Python, where there is one."""
+
+    workers: Workers
+    ops: Mapping[str, OpDef]
+
+
+class Maker(Protocol):
+    """Compiles primitive functions of one kind."""
+
+    def __call__(self, function: Function, tools: Tools) -> Kernel | None:
+        """Return the kernel of ``function``; ``None`` if it is of another kind.
+
+        No operator of ``function`` may fail, and every variable has a type.
+        """
+        ...
+
+
+def operators(function: Function) -> tuple[str, ...]:
+    """Return the names of the operators that ``function`` calls, in order."""
+    return tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))

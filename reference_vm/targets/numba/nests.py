@@ -1,0 +1,32 @@
+"""Makes kernels of what the loop IR can say: elementwise operators, reductions, transposes."""
+
+from __future__ import annotations
+
+from reference_vm.bytecode.kernel import Kernel
+from reference_vm.ir.nodes import Function
+from reference_vm.loops.lower import NoLoops, lower
+from reference_vm.targets.numba.kernel import CompiledKernel
+from reference_vm.targets.numba.machine import nest_address
+from reference_vm.targets.numba.making import Tools, operators
+from reference_vm.types.dtype import F16
+
+
+def make(function: Function, tools: Tools) -> Kernel | None:
+    """Return the kernel of a function that has a loop nest; see `making.Maker`."""
+    rules = {name: op.loops for name, op in tools.ops.items() if op.loops is not None}
+    try:
+        nest = lower(function, rules)
+    except NoLoops:
+        return None
+    if not tools.machine.converts_f16 and any(c.dtype == F16 for c in nest.code):
+        return None
+    return CompiledKernel(
+        function.name,
+        operators(function),
+        nest,
+        nest_address(tools.machine, nest),
+        len(function.params),
+        tools.launch,
+        tools.machine,
+        tools.workers,
+    )
