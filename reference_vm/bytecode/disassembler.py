@@ -15,14 +15,20 @@ from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.instructions import (
     AllocStorage,
     Branch,
+    BranchTag,
     Copy,
+    Fail,
+    GetField,
     HostOp,
     Instruction,
     Invoke,
+    InvokeClosure,
     Jump,
     Kill,
     Launch,
     LoadConstant,
+    MakeClosure,
+    MakeData,
     MakeShape,
     MakeTuple,
     MatchCast,
@@ -31,6 +37,9 @@ from reference_vm.bytecode.instructions import (
     ReadHost,
     Register,
     Return,
+    Share,
+    TailInvoke,
+    TailInvokeClosure,
     Target,
     View,
 )
@@ -108,13 +117,46 @@ def _plain(instruction: Instruction, executable: Executable) -> str:
             return f"unless r{condition} goto {orelse}"
         case Jump(to=to):
             return f"goto {to}"
-        case Invoke(target=target, function=function, args=args):
-            name = executable.functions[function].name
-            return f"r{target} = call @{name}({_args(args)})"
-        case Kill(registers=registers):
-            return f"kill {_args(registers)}"
+        case Share(registers=registers) | Kill(registers=registers):
+            return f"{type(instruction).__name__.lower()} {_args(registers)}"
         case Return(source=source):
             return f"return r{source}"
+        case MakeData() | BranchTag() | GetField() | Fail():
+            return _data(instruction, executable)
+        case _:
+            return _call(instruction, executable)
+
+
+def _call(instruction: Instruction, executable: Executable) -> str:
+    match instruction:
+        case Invoke(target=target, function=function, args=args):
+            return f"r{target} = call @{executable.functions[function].name}({_args(args)})"
+        case TailInvoke(function=function, args=args):
+            return f"return call @{executable.functions[function].name}({_args(args)})"
+        case MakeClosure(target=target, function=function, captured=captured):
+            name = executable.functions[function].name
+            return f"r{target} = closure @{name}({_args(captured)})"
+        case InvokeClosure(target=target, closure=closure, args=args):
+            return f"r{target} = call r{closure}({_args(args)})"
+        case TailInvokeClosure(closure=closure, args=args):
+            return f"return call r{closure}({_args(args)})"
+        case _:
+            raise AssertionError(instruction)
+
+
+def _data(instruction: Instruction, executable: Executable) -> str:
+    def name(data_type: int, tag: int) -> str:
+        return executable.data_types[data_type].constructors[tag].name
+
+    match instruction:
+        case MakeData(target=target, data_type=type_, tag=tag, fields=fields):
+            return f"r{target} = data {name(type_, tag)}({_args(fields)})"
+        case BranchTag(source=source, data_type=type_, tag=tag, orelse=orelse):
+            return f"unless r{source} is {name(type_, tag)} goto {orelse}"
+        case GetField(target=target, source=source, data_type=type_, tag=tag, index=index):
+            return f"r{target} = field {index} of r{source} as {name(type_, tag)}"
+        case Fail(code=code, message=message):
+            return f"fail {code}: {message}"
         case _:
             raise AssertionError(instruction)
 

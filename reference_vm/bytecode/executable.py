@@ -63,6 +63,26 @@ class KernelSlot:
 
 @final
 @dataclass(frozen=True, slots=True)
+class ConstructorSlot:
+    """One way to make a value of a data type."""
+
+    name: str
+    fields: tuple[Type, ...]
+    """Their types, which name the data type's own parameters."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DataTypeSlot:
+    """A data type; a value is told by its *tag*, the index of the constructor that made it."""
+
+    name: str
+    params: tuple[str, ...]
+    constructors: tuple[ConstructorSlot, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a function; its tensors' homes are in its type."""
 
@@ -102,6 +122,10 @@ class FunctionCode:
     entry: bool = True
     """Whether a session may run it."""
 
+    lent: bool = True
+    """Whether its parameters are lent to it, since it is called from outside only; otherwise each
+    is handed over."""
+
 
 @final
 @dataclass(frozen=True)
@@ -112,6 +136,7 @@ class Executable:
     kernels: tuple[KernelSlot, ...]
     constants: tuple[ConstantSlot, ...]
     functions: tuple[FunctionCode, ...]
+    data_types: tuple[DataTypeSlot, ...] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, FunctionCode]:

@@ -1,10 +1,20 @@
 """The instructions of the virtual machine.
 
 An instruction reads and writes *registers* of a frame. A register holds a tensor, a storage, a
-tuple, a host value (a NumPy array or a tuple of ints that decides a shape), or nothing. Devices,
-kernels, constants and functions are named by their index in the tables of the `Executable`.
+tuple, a value of a data type, a closure, a host value (a NumPy array or a tuple of ints that
+decides a shape), or nothing. Devices, kernels, constants, functions and data types are named by
+their index in the tables of the `Executable`.
 
-Jumps only go forward.
+Jumps only go forward; a loop is a call in tail position, whose frame takes the caller's place.
+
+**Holds.** Each buffer, each value of a data type and each closure is given back with the last hold
+on it. Whatever makes one has the first hold; `Share` takes one more, `Kill` gives one up. What only
+gives a value another name (`Move`, `View`, `MatchCast`, `Project`, `GetField`, `MakeTuple`) takes
+none: the new name may stand for the old one's hold, and a tuple for those of its items. A hold is
+*handed over* by `MakeData` and `MakeClosure` (of each field and captured value, to what is made),
+by calls (of each argument, and of the closure, to the callee) and by `Return` (of the result, to
+the caller). A function that is called from outside only is lent its parameters: the run holds them
+to its end.
 """
 
 from __future__ import annotations
@@ -228,11 +238,115 @@ class Invoke:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Kill:
-    """Give back the memory of what the registers hold, unless it is not the frame's to give.
+class TailInvoke:
+    """Call a function whose result is this frame's; its frame takes the place of this one."""
 
-    Arguments, constants and what was given back before are left alone, so registers that may
-    name the same memory can be killed together.
+    function: int
+    args: tuple[Register, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MakeClosure:
+    """``target`` = a function that has its first arguments already, maybe none."""
+
+    target: Register
+    function: int
+    captured: tuple[Register, ...]
+    """One for each of the first parameters of the function."""
+
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InvokeClosure:
+    """Call a closure with the arguments that it has not got yet."""
+
+    target: Register
+    closure: Register
+    args: tuple[Register, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TailInvokeClosure:
+    """Call a closure whose result is this frame's; its frame takes the place of this one."""
+
+    closure: Register
+    args: tuple[Register, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MakeData:
+    """``target`` = a value of a data type, made by one of its constructors."""
+
+    target: Register
+    data_type: int
+    tag: int
+    """Which constructor of the data type, counted from 0."""
+
+    fields: tuple[Register, ...]
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BranchTag:
+    """Go on if the constructor ``tag`` made the value in ``source``, else jump."""
+
+    source: Register
+    data_type: int
+    tag: int
+    orelse: int
+    """The index of the instruction to go to."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GetField:
+    """``target`` = field ``index`` of the value in ``source``, which constructor ``tag`` made."""
+
+    target: Register
+    source: Register
+    data_type: int
+    tag: int
+    index: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """End the run with an error."""
+
+    code: str
+    message: str
+    site: Site
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Take one more hold on what each of the registers holds: of a tuple, on each item.
+
+    Memory that the run did not allocate (constants, a caller's arrays) is not counted.
+    """
+
+    registers: tuple[Register, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Give up a hold on what each of the registers holds, which are empty then.
+
+    With the last one the memory is given back, unless it is not the run's to give. With a value
+    of a data type or a closure go the holds of its fields or captured values. Memory that is not
+    shared may be killed by several names at once: what was given back before is left alone.
     """
 
     registers: tuple[Register, ...]
@@ -260,6 +374,15 @@ Instruction: TypeAlias = Union[
     Branch,
     Jump,
     Invoke,
+    TailInvoke,
+    MakeClosure,
+    InvokeClosure,
+    TailInvokeClosure,
+    MakeData,
+    BranchTag,
+    GetField,
+    Fail,
+    Share,
     Kill,
     Return,
 ]
@@ -280,16 +403,53 @@ def reads(instruction: Instruction) -> Iterator[Register]:
         case View(source=source, args=args):
             yield source
             yield from args
-        case ReadHost() | MatchCast() | Project() | Move() | Return():
-            yield instruction.source
         case MakeTuple(items=items):
             yield from items
         case Branch(condition=condition):
             yield condition
-        case Invoke(args=registers):
+        case Share(registers=registers):
             yield from registers
-        case LoadConstant() | AllocStorage() | MakeShape() | Jump() | Kill():
+        case Invoke() | TailInvoke() | MakeClosure() | InvokeClosure() | TailInvokeClosure():
+            yield from handed_over(instruction)
+        case MakeData():
+            yield from handed_over(instruction)
+        case LoadConstant() | AllocStorage() | MakeShape() | Jump() | Fail() | Kill():
             pass
+        case _:
+            yield instruction.source
+
+
+def handed_over(instruction: Instruction) -> tuple[Register, ...]:
+    """Return the registers whose holds ``instruction`` hands over, as often as it does."""
+    match instruction:
+        case Invoke(args=args) | TailInvoke(args=args):
+            return args
+        case InvokeClosure(closure=closure, args=args):
+            return (closure, *args)
+        case TailInvokeClosure(closure=closure, args=args):
+            return (closure, *args)
+        case MakeClosure(captured=captured):
+            return captured
+        case MakeData(fields=fields):
+            return fields
+        case Return(source=source):
+            return (source,)
+        case _:
+            return ()
+
+
+def leaves_frame(instruction: Instruction) -> bool:
+    """Whether nothing of the frame runs after ``instruction``."""
+    return isinstance(instruction, Return | TailInvoke | TailInvokeClosure | Fail)
+
+
+def jump_of(instruction: Instruction) -> int | None:
+    """Return the index of the instruction that ``instruction`` may jump to, if it may."""
+    match instruction:
+        case Branch(orelse=to) | BranchTag(orelse=to) | Jump(to=to):
+            return to
+        case _:
+            return None
 
 
 def writes(instruction: Instruction) -> Iterator[Register]:
@@ -301,7 +461,9 @@ def writes(instruction: Instruction) -> Iterator[Register]:
             yield target.register
         case HostOp(target=result):
             yield result.register if isinstance(result, Target) else result
-        case Branch() | Jump() | Kill() | Return():
+        case Branch() | BranchTag() | Jump() | Fail() | Share() | Kill():
+            pass
+        case Return() | TailInvoke() | TailInvokeClosure():
             pass
         case _:
             yield instruction.target

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.instructions import (
     AllocStorage,
-    Branch,
+    BranchTag,
     Copy,
+    GetField,
     HostOp,
     Instruction,
     Invoke,
@@ -21,9 +22,13 @@ from reference_vm.bytecode.instructions import (
     Kill,
     Launch,
     LoadConstant,
+    MakeClosure,
+    MakeData,
     Register,
-    Return,
+    TailInvoke,
     View,
+    jump_of,
+    leaves_frame,
     reads,
     writes,
 )
@@ -73,14 +78,48 @@ def _index_problems(executable: Executable, instruction: Instruction) -> Iterato
             yield from _outside("device", device, len(executable.devices))
         case LoadConstant(constant=constant):
             yield from _outside("constant", constant, len(executable.constants))
-        case Invoke(function=function, args=args):
-            yield from _outside("function", function, len(executable.functions))
-            if 0 <= function < len(executable.functions):
-                callee = executable.functions[function]
-                if len(args) != len(callee.params):
-                    yield f"@{callee.name} takes {len(callee.params)} arguments, not {len(args)}"
+        case Invoke() | TailInvoke() | MakeClosure():
+            yield from _call_problems(executable, instruction)
+        case MakeData() | BranchTag() | GetField():
+            yield from _data_problems(executable, instruction)
         case _:
             pass
+
+
+def _call_problems(
+    executable: Executable, call: Invoke | TailInvoke | MakeClosure
+) -> Iterator[str]:
+    yield from _outside("function", call.function, len(executable.functions))
+    if not 0 <= call.function < len(executable.functions):
+        return
+    callee = executable.functions[call.function]
+    most = len(callee.params)
+    if callee.lent:
+        yield f"@{callee.name} is called, but its parameters are lent to it from outside"
+    if isinstance(call, MakeClosure):
+        if len(call.captured) > most:
+            yield f"@{callee.name} takes {most} arguments, but {len(call.captured)} are captured"
+    elif len(call.args) != most:
+        yield f"@{callee.name} takes {most} arguments, not {len(call.args)}"
+
+
+def _data_problems(
+    executable: Executable, instruction: MakeData | BranchTag | GetField
+) -> Iterator[str]:
+    yield from _outside("data type", instruction.data_type, len(executable.data_types))
+    if not 0 <= instruction.data_type < len(executable.data_types):
+        return
+    constructors = executable.data_types[instruction.data_type].constructors
+    yield from _outside("constructor", instruction.tag, len(constructors))
+    if not 0 <= instruction.tag < len(constructors):
+        return
+    constructor = constructors[instruction.tag]
+    if isinstance(instruction, GetField):
+        yield from _outside("field", instruction.index, len(constructor.fields))
+    elif isinstance(instruction, MakeData):
+        found, expected = len(instruction.fields), len(constructor.fields)
+        if found != expected:
+            yield f"{constructor.name} takes {expected} fields, not {found}"
 
 
 def _outside(what: str, index: int, size: int) -> Iterator[str]:
@@ -127,13 +166,11 @@ class _Registers:
                 yield f"{at}: register {register} is read, but may be empty"
 
     def _leave(self, at: int, instruction: Instruction, full: set[Register]) -> Iterator[str]:
-        if isinstance(instruction, Return):
+        to = jump_of(instruction)
+        if to is not None:
+            yield from self._jump(at, to, set(full))
+        if isinstance(instruction, Jump) or leaves_frame(instruction):
             self.full = None
-        elif isinstance(instruction, Jump):
-            self.full = None
-            yield from self._jump(at, instruction.to, full)
-        elif isinstance(instruction, Branch):
-            yield from self._jump(at, instruction.orelse, set(full))
 
     def _jump(self, at: int, to: int, full: set[Register]) -> Iterator[str]:
         if to <= at:

@@ -12,9 +12,10 @@ Without a plan every result gets memory of its own, given back after its last us
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
+from reference_vm.analysis.recursion import mentioned
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.verifier import verify
 from reference_vm.codegen.functions import emit_function
@@ -43,8 +44,12 @@ def emit(module: Module, ops: Mapping[str, OpDef]) -> Code:
     kept = [f for f in module.functions if f.attrs.get("primitive") is not True]
     indices = {f.name: i for i, f in enumerate(kept)}
     entries = {f.name for f in module.entries}
+    called = {name for f in kept for name in mentioned(f)}
     codes: list[FunctionCode] = [
-        emit_function(module, function, ops, tables, indices, function.name in entries)
+        replace(
+            emit_function(module, function, ops, tables, indices, function.name in entries),
+            lent=function.name not in called,
+        )
         for function in kept
     ]
     executable = Executable(
