@@ -47,6 +47,7 @@ ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "conformance_table": "writes the pages of other engines",
         "corpus_cold": "takes minutes",
+        "model_speed": "takes minutes: every real model beside onnxruntime",
         "gpu_check": "needs a GPU, and has a report of its own",
         "real_models": "is make run",
     }
