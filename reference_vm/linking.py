@@ -6,7 +6,8 @@ for a target and device kind, as long as the process lives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, TypeAlias
 
 from reference_vm.bytecode.executable import KernelSlot
@@ -14,6 +15,7 @@ from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir import structural
 from reference_vm.ir.nodes import Function
 from reference_vm.targets.catalog import check_executor, target_for
+from reference_vm.targets.shape_function import ShapeFunction, shape_function
 from reference_vm.targets.target import Target
 
 Key: TypeAlias = tuple[str, str, str]
@@ -39,6 +41,16 @@ def link(
         _kernel(targets[slot.kind], slot.kind, primitive)
         for slot, primitive in zip(slots, primitives, strict=True)
     )
+
+
+def shape_functions(primitives: Sequence[Function]) -> Callable[[int], ShapeFunction]:
+    """Return what gives the shape function of the kernel at an index; made when first asked."""
+
+    @cache
+    def made(index: int) -> ShapeFunction:
+        return shape_function(primitives[index])
+
+    return made
 
 
 def _kernel(target: Target, kind: str, primitive: Function) -> Kernel:

@@ -67,9 +67,11 @@ class Session:
         devices = tuple(self._devices[name] for name in executable.devices)
         host = devices[0]
         assert isinstance(host, CpuDevice), "the host is the first device of every executable"
-        kernels = linking.link(executable.kernels, self.program.primitives, self.program.executor)
+        primitives = self.program.primitives
+        kernels = linking.link(executable.kernels, primitives, self.program.executor)
+        told = linking.shape_functions(primitives)
         constants = place_constants(executable, devices, self.program.weights, self._load_log)
-        image = Image(executable, devices, host, kernels, constants)
+        image = Image(executable, devices, host, kernels, told, constants)
         for code in executable.functions:
             image.functions.append(PreparedFunction(code, steps.prepare(image, code)))
         return image

@@ -65,6 +65,27 @@ class NativeCall:
     """What must live as long as this: the code."""
 
 
+class ShapeFunction(Protocol):
+    """Tells the dims of a kernel's results on the host, before it is launched."""
+
+    @property
+    def reads(self) -> tuple[bool, ...]:
+        """Whether it reads the data of each input; of the others it needs the dims only."""
+        ...
+
+    def __call__(self, inputs: Sequence[Dims | Any]) -> Sequence[Dims | None]:
+        """Return the dims of each result, ``None`` where only the elements can tell.
+
+        Args:
+            inputs: For each input its dims, or a NumPy array where its data is read; a tuple of
+                ints for a shape value.
+
+        Raises:
+            DataError: The inputs do not fit one another.
+        """
+        ...
+
+
 class Kernel(Protocol):
     """A primitive function, compiled for one device kind."""
 

@@ -21,7 +21,7 @@ from reference_vm.ops.definition import (
 from reference_vm.ops.numerics import quiet
 from reference_vm.ops.shape_values import SHAPE, run_sizes, sizes_of
 from reference_vm.ops.shapes import greatest, is_known
-from reference_vm.types import UNKNOWN, Dim, TensorType
+from reference_vm.types import UNKNOWN, Attrs, Dim, TensorType, Type
 from reference_vm.types.dim import add, ceildiv, multiply, subtract
 from reference_vm.types.dtype import F32, F64, I16, I32, I64
 
@@ -68,21 +68,31 @@ def _arange_length(call: OpCall, start: Dim, stop: Dim, step: Dim) -> Dim:
     return greatest(count, 0)
 
 
-def _arange(xp: Namespace, start: Array, stop: Array, step: Array) -> Array:
-    first, last, by = (v.item() for v in (start, stop, step))
+def _count(first: float, last: float, by: float) -> int:
+    """Return how many numbers there are from ``first`` to before ``last``, in steps of ``by``."""
     if by == 0:
         raise DataError("zero-step", "arange by steps of 0", "a step is positive or negative")
     if isinstance(first, int):
-        count = max(0, -((first - last) // by))
-    else:
-        length = (last - first) / by
-        if not math.isfinite(length):
-            message = f"arange from {first} to {last} by {by} has no number of elements"
-            raise DataError("attribute-value", message, "the bounds are finite, and not NaN")
-        count = max(0, math.ceil(length))
+        return max(0, int(-((first - last) // by)))
+    length = (last - first) / by
+    if not math.isfinite(length):
+        message = f"arange from {first} to {last} by {by} has no number of elements"
+        raise DataError("attribute-value", message, "the bounds are finite, and not NaN")
+    return max(0, math.ceil(length))
+
+
+def _arange(xp: Namespace, start: Array, stop: Array, step: Array) -> Array:
+    first, last, by = (v.item() for v in (start, stop, step))
+    count = _count(first, last, by)
     with quiet():
         places = xp.arange(count, dtype=start.dtype if isinstance(first, float) else xp.int64)
         return (places * step.dtype.type(by) + start.dtype.type(first)).astype(start.dtype)
+
+
+def _arange_sizes(types: Sequence[Type | None], data: Sequence[Any], attrs: Attrs) -> Type | None:
+    if not isinstance(types[0], TensorType) or any(v is None for v in data):
+        return None
+    return TensorType(types[0].dtype, (_count(*(v.item() for v in data)),))
 
 
 def _arange_content(call: OpCall) -> Content | None:
@@ -116,6 +126,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         infer=_infer_arange,
         compute=_arange,
         content=_arange_content,
+        sizes=_arange_sizes,
         traits=frozenset({Trait.EXACT, Trait.CAN_FAIL}),
     ),
 )

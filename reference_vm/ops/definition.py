@@ -7,7 +7,7 @@ A family module (`elementwise`, `reduction`, …) defines its operators and ends
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
@@ -167,6 +167,15 @@ its result is to be in, or ``None``, and may write and return that.
 """
 
 
+SizeRule: TypeAlias = Callable[[Sequence["Type | None"], Sequence[Any], Attrs], "Type | None"]
+"""``sizes(types, data, attrs)``: the result's type by what host operands hold that no `Content`
+can say, such as the floats that ``resize`` scales by.
+
+The dims of ``types`` are numbers; ``data`` are NumPy arrays, ``None`` for what is not read on the
+host. Returns ``None`` if that does not settle it either. Raises `DataError`.
+"""
+
+
 @final
 @dataclass(frozen=True)
 class OpDef:
@@ -184,6 +193,9 @@ class OpDef:
     """The operator in the loop IR; with it, it fuses and is compiled."""
 
     content: ContentRule | None = None
+    sizes: SizeRule | None = None
+    """Tells before a launch what ``infer`` leaves open, for operators with such host operands."""
+
     traits: frozenset[Trait] = frozenset()
     origin: str = "array-api"
     """Who defines its meaning: ``array-api``, ``onnx``, or ``hettest`` for our own."""
@@ -229,6 +241,7 @@ __all__ = [
     "OpDef",
     "Operand",
     "Required",
+    "SizeRule",
     "Trait",
     "TypeRule",
 ]

@@ -16,6 +16,7 @@ from reference_vm.ops.host_values import integers
 from reference_vm.ops.interpolation import interpolated, to_interpolate
 from reference_vm.ops.numerics import quiet
 from reference_vm.ops.resize_axis import Axis, Method, Plan, plan
+from reference_vm.types import Attrs, TensorType, Type
 
 
 def _compute(
@@ -65,6 +66,21 @@ def _targets(
         factors = [Fraction(number) for number in numbers]
         outputs = [resize_shape.scaled(n, s) for n, s in zip(sizes, factors, strict=True)]
     return [Axis(n, m, s) for n, m, s in zip(sizes, outputs, factors, strict=True)]
+
+
+def _sizes(types: Sequence[Type | None], data: Sequence[Any], attrs: Attrs) -> Type | None:
+    """Return the result's type by the scales, which are floats."""
+    x = types[0]
+    if not isinstance(x, TensorType) or x.shape is None or (data[2] is None and data[3] is None):
+        return None
+    axes: Any = attrs["axes"]
+    chosen = [a % len(x.shape) for a in (range(len(x.shape)) if axes is None else axes)]
+    old = [d for d in (x.shape[a] for a in chosen) if isinstance(d, int)]
+    policy = str(attrs["keep_aspect_ratio_policy"])
+    shape = list(x.shape)
+    for axis, target in zip(chosen, _targets(old, data[2], data[3], policy), strict=True):
+        shape[axis] = target.output
+    return TensorType(x.dtype, tuple(shape))
 
 
 def _check_count(name: str, found: int, expected: int) -> None:
@@ -146,6 +162,7 @@ RESIZE: Final = OpDef(
         Operand("sizes", optional=True, host=True),
     ),
     infer=resize_shape.infer,
+    sizes=_sizes,
     compute=_compute,
     attrs={
         "mode": Attr((str,), "nearest", ("nearest", "linear", "cubic")),

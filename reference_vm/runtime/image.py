@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -14,7 +14,7 @@ from reference_vm.bytecode.executable import (
     FunctionCode,
     InlineData,
 )
-from reference_vm.bytecode.kernel import Kernel
+from reference_vm.bytecode.kernel import Kernel, ShapeFunction
 from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import DeviceError
@@ -40,6 +40,9 @@ class Image:
 
     host: CpuDevice
     kernels: Sequence[Kernel]
+    shape_function: Callable[[int], ShapeFunction]
+    """Returns that of a kernel, by its index."""
+
     constants: tuple[Tensor, ...] = ()
     functions: list[PreparedFunction] = field(default_factory=list)
 

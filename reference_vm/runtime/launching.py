@@ -13,9 +13,9 @@ from reference_vm.diagnostics import DataError
 from reference_vm.runtime.frames import Frame, Run, Step
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.log import SKIPPED, PathLog, Template, Timing
-from reference_vm.runtime.sizes import compile_extent
+from reference_vm.runtime.sizes import bytes_of, compile_extent
 from reference_vm.runtime.trace import Cause
-from reference_vm.types import TensorType
+from reference_vm.types import DType, TensorType
 
 Maker: TypeAlias = Callable[[Frame], "Tensor | None"]
 """Makes the tensor that a result is to be written to; ``None`` if its size is not known."""
@@ -31,12 +31,15 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
     note = _Noter(device, _launch_template(image, instruction))
     adopt = _adopter(instruction.targets)
     sized = all(target.is_sized for target in instruction.targets)
+    foretell = None if sized else _foreteller(image, device, instruction)
     can_fail = kernel.can_fail
 
     def step(frame: Frame) -> None:
         registers, run = frame.registers, frame.run
         inputs = [registers[a] for a in args]
         outputs = [make(frame) for make in makers]
+        if foretell is not None:
+            foretell(run, inputs, outputs)
         for out in outputs:
             if can_fail or out is None or out.nbytes:
                 break
@@ -52,12 +55,37 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
             registers[results[0]] = made[0]
         else:
             _keep(registers, results, made)
-        if not sized:
+        if foretell is not None:
             adopt(run, outputs, made)
         if run.log is not None:
             note.ran(run, run.log, inputs, made, start)
 
     return step
+
+
+def _foreteller(
+    image: Image, device: DeviceApi, instruction: Launch
+) -> Callable[[Run, Sequence[Operand], list[Tensor | None]], None]:
+    """Return what allocates results whose size the shape function can tell before the launch."""
+    told, host, targets = image.shape_function(instruction.kernel), image.host, instruction.targets
+    reads = told.reads
+
+    def form(operand: Operand, read: bool) -> Any:
+        if not isinstance(operand, Tensor):
+            return operand
+        return host.download(operand) if read else operand.shape
+
+    def foretell(run: Run, inputs: Sequence[Operand], outputs: list[Tensor | None]) -> None:
+        shapes = told([form(x, read) for x, read in zip(inputs, reads, strict=True)])
+        for place, (target, shape) in enumerate(zip(targets, shapes, strict=True)):
+            if outputs[place] is not None or shape is None:
+                continue
+            _check_dims(target, target.dtype, shape)
+            nbytes = bytes_of(shape, target.dtype.itemsize)
+            buffer = run.allocate(device, nbytes)
+            outputs[place] = Tensor(buffer, 0, target.dtype, shape, nbytes)
+
+    return foretell
 
 
 def _keep(registers: list[Any], results: Sequence[int], made: Sequence[Tensor | None]) -> None:
@@ -138,19 +166,20 @@ def _adopter(
 
 def check_promise(target: Target, tensor: Tensor) -> None:
     """Raise `DataError` unless a result whose size was not known fits what is known of it."""
+    _check_dims(target, tensor.dtype, tensor.shape)
+
+
+def _check_dims(target: Target, dtype: DType, shape: tuple[int, ...]) -> None:
     promised = target.shape
-    fits = tensor.dtype == target.dtype and (
+    fits = dtype == target.dtype and (
         promised is None
         or (
-            len(promised) == len(tensor.shape)
-            and all(
-                not isinstance(p, int) or p == d
-                for p, d in zip(promised, tensor.shape, strict=True)
-            )
+            len(promised) == len(shape)
+            and all(not isinstance(p, int) or p == d for p, d in zip(promised, shape, strict=True))
         )
     )
     if not fits:
-        found = TensorType(tensor.dtype, tensor.shape)
+        found = TensorType(dtype, shape)
         expected = TensorType(target.dtype, promised)
         raise DataError("shape-mismatch", f"the result is {found}, expected {expected}")
 

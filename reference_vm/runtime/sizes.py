@@ -105,8 +105,17 @@ def _extent(shape: Shape, dims: tuple[int, ...], itemsize: int) -> tuple[tuple[i
     if any(d < 0 for d in dims):
         promised = ", ".join(map(str, shape))
         raise DataError("negative-dim", f"the shape [{promised}] is {list(dims)} in this run")
+    return dims, bytes_of(dims, itemsize)
+
+
+def bytes_of(dims: tuple[int, ...], itemsize: int) -> int:
+    """Return the bytes of a tensor with such dims, none of them negative.
+
+    Raises:
+        DataError: No array can have such dims.
+    """
     check_extent(dims, itemsize)
-    return dims, math.prod(dims) * itemsize
+    return math.prod(dims) * itemsize
 
 
 def check_extent(dims: tuple[int, ...], itemsize: int) -> None:

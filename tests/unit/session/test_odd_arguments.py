@@ -92,7 +92,9 @@ def test_a_result_that_no_memory_holds_is_out_of_memory(dims: list[int], executo
     session = rv.Session(rv.compile(module, executor=executor))
     found = failure(lambda: session.run("main", np.array(dims), ONE))
     assert found.code == "out-of-memory"
-    assert found.message == "full (%main/%y): there is no memory left for the result"
+    no_array = dims != [2**40, 2**10]
+    said = f"no array is as large as {dims}" if no_array else "cpu:0 cannot allocate"
+    assert found.message.startswith(f"full (%main/%y): {said}")
 
 
 @pytest.mark.parametrize(

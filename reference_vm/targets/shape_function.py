@@ -1,0 +1,177 @@
+"""The shapes of a kernel's results, told on the host before it is launched.
+
+A *shape function* is what the type rules of a primitive function's operators say once every dim
+and every host operand is a number::
+
+    told = shape_function(primitive)           # %y = reshape(%x, %target)
+    told([(2, 3, 4), array([0, -1])])          # ((2, 12),)
+
+So static inference and the run share one rule for each operator. What no rule can tell without the
+elements (how many are not zero, say) is ``None``: the kernel brings its own memory then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+
+from reference_vm.bytecode.kernel import Dims
+from reference_vm.diagnostics import CompileError, DataError
+from reference_vm.ir.nodes import (
+    Alias,
+    Binding,
+    Call,
+    Constant,
+    Function,
+    MakeTuple,
+    Operand,
+    Project,
+    ShapeLiteral,
+    Var,
+)
+from reference_vm.ops.catalog import OPS
+from reference_vm.ops.definition import Content, OpDef
+from reference_vm.ops.typing import infer_call
+from reference_vm.types import ShapeType, TensorType, TupleType, Type, leaves
+from reference_vm.types.arrays import to_numpy
+
+_KEPT: Final = 64
+"""Sets of operands that the answer is remembered for."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of one variable: its type, with numbers for dims, and perhaps its data."""
+
+    type: Type
+    data: Any = None
+    """A NumPy array."""
+
+    @property
+    def content(self) -> Content | None:
+        data = self.data
+        if data is None or data.ndim > 1 or data.dtype.kind not in "biu":
+            return None
+        return tuple(int(v) for v in data.reshape(-1))
+
+
+@final
+@dataclass(frozen=True)
+class ShapeFunction:
+    """The shapes of one primitive function's results."""
+
+    function: Function
+    reads: tuple[bool, ...]
+    """Whether it reads the data of each parameter; of the others it needs the dims only."""
+
+    ops: Mapping[str, OpDef] = field(default_factory=lambda: OPS)
+    _remembered: dict[tuple[Any, ...], tuple[Dims | None, ...]] = field(default_factory=dict)
+
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Dims | None]:
+        """Return the dims of each result, ``None`` where only the elements can tell.
+
+        Args:
+            inputs: For each parameter its dims, or a NumPy array where its data is read; a tuple
+                of ints for a shape value.
+
+        Raises:
+            DataError: The inputs do not fit one another.
+        """
+        key = tuple(map(_key, inputs))
+        found = self._remembered.get(key)
+        if found is None:
+            if len(self._remembered) >= _KEPT:
+                self._remembered.clear()
+            found = self._remembered[key] = self._told(inputs)
+        return found
+
+    def _told(self, inputs: Sequence[Any]) -> tuple[Dims | None, ...]:
+        params = self.function.params
+        known = dict(zip(params, map(_given, params, inputs), strict=True))
+        try:
+            for binding in self.function.body.bindings():
+                known[binding.var] = self._value(binding, known)
+        except CompileError as error:
+            raise _at_run_time(error) from error
+        return tuple(map(_dims, leaves(known[self.function.body.result].type)))
+
+    def _value(self, binding: Binding, known: Mapping[Var, _Known]) -> _Known:
+        match binding.value:
+            case Call(op=op, args=args, attrs=attrs):
+                operands = [_operand(a, known) for a in args]
+                return self._call(self.ops[op], operands, attrs)
+            case Constant(dtype=dtype, shape=shape, data=data):
+                array = np.frombuffer(data, to_numpy(dtype)).reshape(shape)
+                return _Known(TensorType(dtype, shape), array)
+            case ShapeLiteral(dims=dims):
+                return _Known(ShapeType(dims))
+            case MakeTuple(items=items):
+                return _Known(TupleType(tuple(known[i].type for i in items)))
+            case Alias(var=source):
+                return known[source]
+            case Project(tuple=source, index=index):
+                whole = known[source].type
+                assert isinstance(whole, TupleType)
+                return _Known(whole.items[index])
+            case other:
+                raise AssertionError(f"{type(other).__name__} in primitive {binding.var.name}")
+
+    def _call(self, op: OpDef, operands: Sequence[_Known | None], attrs: Any) -> _Known:
+        types = [None if o is None else o.type for o in operands]
+        contents = [None if o is None else o.content for o in operands]
+        typed = infer_call(op, types, attrs, contents)
+        if op.sizes is None or all(_dims(t) is not None for t in leaves(typed.type)):
+            return _Known(typed.type)
+        left_out = [None] * (len(op.operands) - len(operands))
+        data = [None if o is None else o.data for o in operands]
+        told = op.sizes([*types, *left_out], [*data, *left_out], typed.attrs)
+        return _Known(typed.type if told is None else told)
+
+
+def shape_function(function: Function) -> ShapeFunction:
+    """Return the shape function of a primitive function."""
+    host: set[Operand] = set()
+    for binding in function.body.bindings():
+        if isinstance(binding.value, Call):
+            op = OPS[binding.value.op]
+            host.update(a for i, a in enumerate(binding.value.args) if op.is_host_operand(i))
+    return ShapeFunction(function, tuple(p in host for p in function.params))
+
+
+def _operand(operand: Operand, known: Mapping[Var, _Known]) -> _Known | None:
+    return known[operand] if isinstance(operand, Var) else None
+
+
+def _given(param: Var, value: Any) -> _Known:
+    type_ = param.type
+    if isinstance(type_, ShapeType):
+        return _Known(ShapeType(tuple(map(int, value))))
+    assert isinstance(type_, TensorType)
+    if isinstance(value, tuple):
+        return _Known(TensorType(type_.dtype, value))
+    return _Known(TensorType(type_.dtype, value.shape), value)
+
+
+def _key(value: Any) -> Any:
+    return value if isinstance(value, tuple) else (value.shape, value.tobytes())
+
+
+def _dims(type_: TensorType) -> Dims | None:
+    shape = type_.shape
+    if shape is None or not all(isinstance(d, int) for d in shape):
+        return None
+    return shape  # type: ignore[return-value]  # all are ints
+
+
+def _at_run_time(error: CompileError) -> DataError:
+    """Return the error of a type rule as one of the run, which says operator and place itself."""
+    first = error.diagnostics[0]
+    _, _, message = first.message.partition(": ")
+    return DataError(first.code, message or first.message, first.help)
+
+
+__all__ = ["ShapeFunction", "shape_function"]
