@@ -70,7 +70,17 @@ def _new_sizes(call: OpCall, old: Sequence[Dim]) -> Shape:
         return (UNKNOWN,) * len(old)
     if len(given) != len(old):
         raise _wrong_count(call, 3, len(given), len(old))
+    _check_sizes(call, given, old)
     return _by_policy(call, given, old)
+
+
+def _check_sizes(call: OpCall, given: Content, old: Sequence[Dim]) -> None:
+    if any(isinstance(size, int) and size < 0 for size in given):
+        listed = ", ".join(map(str, given))
+        raise call.error("shape-mismatch", f"sizes are [{listed}], but no size is negative")
+    if any(size == 0 for size in old):
+        message = "an axis without elements is not resized to a size"
+        raise call.error("shape-mismatch", message)
 
 
 def _by_policy(call: OpCall, given: Content, old: Sequence[Dim]) -> Shape:

@@ -81,7 +81,7 @@ def _foreteller(
             if outputs[place] is not None or shape is None:
                 continue
             _check_dims(target, target.dtype, shape)
-            nbytes = bytes_of(shape, target.dtype.itemsize)
+            nbytes = bytes_of(shape, target.dtype.itemsize, target.shape)
             buffer = run.allocate(device, nbytes)
             outputs[place] = Tensor(buffer, 0, target.dtype, shape, nbytes)
 

@@ -102,18 +102,18 @@ def compile_extent(shape: Shape, itemsize: int, slots: Mapping[str, int]) -> Ext
 
 
 def _extent(shape: Shape, dims: tuple[int, ...], itemsize: int) -> tuple[tuple[int, ...], int]:
-    if any(d < 0 for d in dims):
-        promised = ", ".join(map(str, shape))
-        raise DataError("negative-dim", f"the shape [{promised}] is {list(dims)} in this run")
-    return dims, bytes_of(dims, itemsize)
+    return dims, bytes_of(dims, itemsize, shape)
 
 
-def bytes_of(dims: tuple[int, ...], itemsize: int) -> int:
-    """Return the bytes of a tensor with such dims, none of them negative.
+def bytes_of(dims: tuple[int, ...], itemsize: int, promised: Shape | None = None) -> int:
+    """Return the bytes of a tensor with such dims, which were ``promised`` in these words.
 
     Raises:
-        DataError: No array can have such dims.
+        DataError: A dim is negative, or no array can have such dims.
     """
+    if any(d < 0 for d in dims):
+        words = ", ".join(map(str, promised if promised is not None else ("?",) * len(dims)))
+        raise DataError("negative-dim", f"the shape [{words}] is {list(dims)} in this run")
     check_extent(dims, itemsize)
     return math.prod(dims) * itemsize
 
