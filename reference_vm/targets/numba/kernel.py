@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
@@ -13,20 +12,22 @@ from reference_vm.bytecode.kernel import NativeCall, Stage
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Nest
 from reference_vm.ops.definition import DataError
+from reference_vm.targets.numba.calling import run_native
 from reference_vm.targets.numba.launch import Launch, header
 from reference_vm.targets.numba.plan import Plan, contiguous_plan, make_plan
-from reference_vm.targets.numba.workers import Part, Workers
 from reference_vm.types.arrays import to_numpy
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.pool import Pool
 
 Array: TypeAlias = Any
 
 _PLANS_KEPT: Final = 256
 """Forms of operands that a kernel remembers the argument block of."""
 
-_LARGE: Final = 1 << 16
-"""Elements from which on the interpreter's lock is given up for the time of the call."""
-
-_ENTRY: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_LARGE: Final = 1 << 18
+"""Instructions on single elements from which on a call goes through the pool, and the interpreter's
+lock is given up for its time."""
 
 
 @final
@@ -47,7 +48,7 @@ class CompiledKernel:
     code: object
     """What the machine code belongs to, which must live as long as this."""
 
-    workers: Workers = field(default_factory=Workers)
+    pool: Pool
     library: bool = False
     can_fail: bool = False
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)
@@ -62,17 +63,21 @@ class CompiledKernel:
         """Return the machine code; see `bytecode.kernel.Kernel`."""
         shapes = [inputs[i] for i in self.nest.sources]
         plan = contiguous_plan(self.nest, shapes)
-        if plan.copies:
-            return None
+        return None if plan.copies else self._native(plan)
+
+    def _native(self, plan: Plan) -> NativeCall:
         stage = Stage(
             self.entry,
             plan.block,
             *plan.low_high,
-            work=plan.elements * len(self.nest.code),
+            work=self._work(plan),
             scratch=0 if plan.scratch is None else plan.scratch.nbytes,
             scratch_word=layout(self.nest).scratch,
         )
         return NativeCall(self.nest.sources, plan.shapes, (stage,), owner=self.code)
+
+    def _work(self, plan: Plan) -> int:
+        return plan.elements * len(self.nest.code)
 
     def __call__(
         self,
@@ -100,31 +105,14 @@ class CompiledKernel:
             plan = self._plans[key] = make_plan(self.nest, inputs)
         inputs = _copied(inputs, plan)
         results = self._results(outputs, plan)
-        if self.launch is None or plan.elements >= _LARGE:
-            self._call(plan, [*inputs, *results])
+        if self.launch is None or self._work(plan) >= _LARGE:
+            run_native(self.pool, self._native(plan), [*inputs, *results])
             return results
         made = header(self.entry, plan.block.ctypes.data, plan.low_high, [*inputs, *results])
         refused = self.launch((made, *inputs, *results))
         assert not refused, "a header fits the arrays it was made for"
         self._header = None if plan.copies else made
         return results
-
-    def _call(self, plan: Plan, arrays: Sequence[Array]) -> None:
-        """Call the kernel with blocks of its own, so that other threads may run meanwhile."""
-        ranges = self.workers.parts(*plan.low_high, plan.elements * len(self.nest.code))
-        self.workers.run([self._part(plan, arrays, low, high) for low, high in ranges])
-
-    def _part(self, plan: Plan, arrays: Sequence[Array], low: int, high: int) -> Part:
-        block = plan.block.copy()
-        block[: len(arrays)] = [x.ctypes.data for x in arrays]
-        scratch = None if plan.scratch is None else np.empty_like(plan.scratch)
-        if scratch is not None:
-            block[layout(self.nest).scratch] = scratch.ctypes.data
-
-        def run(scratch: Array = scratch) -> None:  # which must live as long as the call
-            _ENTRY(self.entry)(block.ctypes.data, low, high)
-
-        return run
 
     def _results(self, outputs: Sequence[Array | None], plan: Plan) -> list[Array]:
         """Return the arrays to write to, new ones where there are none.

@@ -17,6 +17,7 @@ from reference_vm.targets.numba.workers import Workers
 
 if TYPE_CHECKING:  # they load LLVM, which need not be installed
     from reference_vm.jit.machine import Machine
+    from reference_vm.jit.pool import Pool
     from reference_vm.targets.numba.launch import Launch
 
 
@@ -29,6 +30,7 @@ class Tools:
     launch: Launch | None
     """The fast way to call a kernel from Python, where there is one."""
 
+    pool: Pool
     workers: Workers
     ops: Mapping[str, OpDef]
 

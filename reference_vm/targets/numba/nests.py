@@ -28,5 +28,5 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         len(function.params),
         tools.launch,
         tools.machine,
-        tools.workers,
+        tools.pool,
     )

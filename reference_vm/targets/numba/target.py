@@ -59,8 +59,8 @@ class NumbaTarget:
     cache: ObjectCache | None = None
     """Where object code is kept; ``None`` for the user's own folder."""
 
-    threads: int = 1
-    """How many threads share a large kernel."""
+    threads: int | None = None
+    """How many threads share a large kernel; ``None`` for the pool of the process."""
 
     @property
     def available(self) -> bool:
@@ -76,9 +76,12 @@ class NumbaTarget:
 
     @cached_property
     def _tools(self) -> Tools:
+        from reference_vm.jit.pool import Pool, shared_pool
         from reference_vm.targets.numba.launch import fast_launch
 
-        return Tools(self.machine, fast_launch(self.machine), Workers(self.threads), self.ops)
+        pool = shared_pool() if self.threads is None else Pool(self.machine, self.threads)
+        launch = fast_launch(self.machine)
+        return Tools(self.machine, launch, pool, Workers(pool.threads), self.ops)
 
     @property
     def statistics(self) -> Statistics:
