@@ -11,7 +11,8 @@ found out:
 * memory is given back twice by name, or never, though no variable that holds it may, on another
   path, hold the caller's memory or what the function returns.
 
-Nothing here is shared with the planner.
+Nothing here is shared with the planner. What becomes of values whose holds are counted
+(`analysis.counted`) is not decided by the plan, and so not judged here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from dataclasses import dataclass, field
 from itertools import product as combinations
 from typing import Any, Final, TypeAlias, Union, final
 
+from reference_vm.analysis.aliases import aliases
+from reference_vm.analysis.counted import called, counted
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
@@ -75,11 +78,14 @@ _Value: TypeAlias = Union[_Tensor, _Memory, tuple["_Value", ...], None]
 def check_memory(module: Module, ops: Mapping[str, OpDef]) -> list[str]:
     """Return what is wrong with the memory plans of ``module``'s functions; empty if nothing."""
     found: dict[str, None] = {}
+    owning = called(module)
     for function in module.functions:
         if function.attrs.get("primitive") is True:
             continue
+        shared = aliases(function, module, ops)
+        variables = counted(function, module, shared, function.name in owning)
         runs = [
-            _Run(module, ops, function, arms, sizes)
+            _Run(module, ops, function, arms, sizes, variables)
             for arms in _choices(function)
             for sizes in _assignments(function)
         ]
@@ -178,6 +184,7 @@ class _Run:
     function: Function
     arms: Mapping[int, bool]
     sizes: Mapping[str, int]
+    counted: frozenset[Var]
     values: dict[Var, _Value] = field(default_factory=dict)
     made: list[_Memory] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
@@ -194,8 +201,10 @@ class _Run:
         returned = {id(t.memory) for t in _tensors(result)}
         for tensor in _tensors(result):
             self._read_tensor(tensor, "the result")
+        held = [t for v in self.counted for t in _tensors(self.values.get(v))]
+        elsewhere = {id(t.memory) for t in held}
         for memory in self.made:
-            if memory.alive and memory.ours:
+            if memory.alive and memory.ours and id(memory) not in elsewhere:
                 (self.returned if id(memory) in returned else self.kept).append(memory.written)
         return self.found
 

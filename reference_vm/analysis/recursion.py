@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from reference_vm.ir.nodes import (
     Binding,
@@ -15,6 +16,9 @@ from reference_vm.ir.nodes import (
     Module,
     blocks,
 )
+
+CLOSURE: Final = "vm.closure"
+"""The lowered form of a closure: the name of a function, and its first arguments."""
 
 
 def recursive(module: Module) -> frozenset[str]:
@@ -35,12 +39,14 @@ def mentioned(function: Function) -> Iterator[str]:
             yield value.ref.name
         elif isinstance(value, Invoke):
             yield from (o.name for o in (value.callee, *value.args) if isinstance(o, GlobalRef))
+        elif isinstance(value, Call):
+            yield from (o.name for o in value.args if isinstance(o, GlobalRef))
 
 
 def _other_than_operators(block: Block) -> Iterator[Binding]:
     """Yield the bindings in ``block`` that call no operator, in program order."""
     for binding in block.bindings():
-        if type(binding.value) is not Call:
+        if type(binding.value) is not Call or binding.value.op == CLOSURE:
             yield binding
             for inner in blocks(binding.value):
                 yield from _other_than_operators(inner)
@@ -86,4 +92,4 @@ def _enter(
     open_.append((node, (n for n in graph[node] if n in graph)))
 
 
-__all__ = ["mentioned", "recursive"]
+__all__ = ["CLOSURE", "mentioned", "recursive"]

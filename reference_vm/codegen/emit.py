@@ -12,10 +12,10 @@ Without a plan every result gets memory of its own, given back after its last us
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
-from reference_vm.analysis.recursion import mentioned
+from reference_vm.analysis.counted import called
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.verifier import verify
 from reference_vm.codegen.functions import emit_function
@@ -41,19 +41,21 @@ def emit(module: Module, ops: Mapping[str, OpDef]) -> Code:
         CompileError: Something is left that a pass should have removed, or that is not lowered yet.
     """
     tables = Tables()
+    tables.declare(module.adts)
     kept = [f for f in module.functions if f.attrs.get("primitive") is not True]
     indices = {f.name: i for i, f in enumerate(kept)}
     entries = {f.name for f in module.entries}
-    called = {name for f in kept for name in mentioned(f)}
+    owning = called(module)
     codes: list[FunctionCode] = [
-        replace(
-            emit_function(module, function, ops, tables, indices, function.name in entries),
-            lent=function.name not in called,
-        )
-        for function in kept
+        emit_function(module, f, ops, tables, indices, f.name in entries, f.name not in owning)
+        for f in kept
     ]
     executable = Executable(
-        tuple(tables.devices), tuple(tables.kernels), tuple(tables.constants), tuple(codes)
+        tuple(tables.devices),
+        tuple(tables.kernels),
+        tuple(tables.constants),
+        tuple(codes),
+        tuple(tables.data_types),
     )
     verify(executable)
     return Code(executable, tuple(tables.primitives))

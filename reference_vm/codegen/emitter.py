@@ -36,6 +36,10 @@ class Emitter:
     on_host: dict[Var, bc.Register] = field(default_factory=dict)
     """Where the data of tensors was read to, in the blocks around."""
 
+    def is_kernel(self, name: str) -> bool:
+        """Whether the function of this name is a kernel."""
+        return self.module.by_name[name].attrs.get("primitive") is True
+
     def alias(self, var: Var, source: Var, index: int | None = None) -> bc.Register:
         """Return the register of another name for ``source``, or for one of its items."""
         self.registers.name_like(var, source, index)

@@ -14,7 +14,7 @@ the answer is ``{%t: (%s,), %u: (%t,)}``. Nothing that the function's result may
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reference_vm.ir.nodes import (
@@ -39,13 +39,14 @@ from reference_vm.types import TensorType, TupleType
 
 
 def endings(
-    function: Function, module: Module, ops: Mapping[str, OpDef]
+    function: Function, module: Module, ops: Mapping[str, OpDef], counted: Collection[Var]
 ) -> Mapping[Var, tuple[Var, ...]]:
     """Return the variables whose memory dies after each binding, by the binding's variable.
 
-    Listed are those that were *given* memory: results of operators, copies and calls.
+    Listed are those that were *given* memory: results of operators and copies. Those that are
+    ``counted`` are not listed: `holds` says when they die.
     """
-    analysis = _Analysis(module, ops)
+    analysis = _Analysis(module, ops, counted)
     analysis.gather(function.body, 0)
     for param in function.params:
         analysis.depth.setdefault(param, 0)
@@ -61,6 +62,7 @@ class _Analysis:
 
     module: Module
     ops: Mapping[str, OpDef]
+    counted: Collection[Var]
     parent: dict[Var, Var] = field(default_factory=dict)
     depth: dict[Var, int] = field(default_factory=dict)
     """How deep the outermost variable of a class is nested, by its root."""
@@ -95,6 +97,8 @@ class _Analysis:
         self.owners.setdefault(one, []).extend(self.owners.pop(other, ()))
 
     def _gives_memory(self, binding: Binding) -> bool:
+        if binding.var in self.counted:
+            return False
         if not isinstance(binding.var.type, TensorType | TupleType):
             return False
         if isinstance(binding.value, Call):
@@ -102,7 +106,7 @@ class _Analysis:
         return isinstance(binding.value, Invoke)
 
     def _is_view(self, call: Call) -> bool:
-        return Trait.VIEW in self.ops[call.op].traits
+        return call.op in self.ops and Trait.VIEW in self.ops[call.op].traits
 
     def _shares_with(self, expr: Expr) -> Iterator[Var]:
         match expr:

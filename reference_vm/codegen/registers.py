@@ -24,6 +24,10 @@ class Registers:
             self._of[var] = self.fresh()
         return self._of[var]
 
+    def name(self, var: Var, register: Register) -> None:
+        """Let a register that holds a value already be that of ``var``."""
+        self._of[var] = register
+
     def fresh(self) -> Register:
         self.count += 1
         return self.count - 1

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from reference_vm.bytecode.executable import ConstantSlot, InlineData, KernelSlot, WeightFile
-from reference_vm.ir.nodes import Binding, Block, Call, Constant, Function, Operand, Var, Weight
+from reference_vm.bytecode.executable import (
+    ConstantSlot,
+    ConstructorSlot,
+    DataTypeSlot,
+    InlineData,
+    KernelSlot,
+    WeightFile,
+)
+from reference_vm.ir.nodes import (
+    Adt,
+    Binding,
+    Block,
+    Call,
+    Constant,
+    Function,
+    Operand,
+    Var,
+    Weight,
+)
 from reference_vm.types import HOST, Attrs, DeviceName, TensorType, TupleType, Type
 
 
 @dataclass
 class Tables:
-    """Devices, kernels and constants, each by index."""
+    """Devices, kernels, constants and data types, each by index."""
 
     devices: dict[DeviceName, int] = field(default_factory=lambda: {HOST: 0})
     """The host is always there, and first."""
@@ -22,6 +39,8 @@ class Tables:
     """What each kernel is made from."""
 
     constants: list[ConstantSlot] = field(default_factory=list)
+    data_types: list[DataTypeSlot] = field(default_factory=list)
+    _constructors: dict[str, tuple[int, int]] = field(default_factory=dict)
     _kernel_keys: dict[Hashable, int] = field(default_factory=dict)
     _constant_keys: dict[Hashable, int] = field(default_factory=dict)
 
@@ -62,6 +81,17 @@ class Tables:
                 ConstantSlot(value.dtype, value.shape, data, device, source, value.span)
             )
         return index
+
+    def declare(self, adts: Sequence[Adt]) -> None:
+        """Add the data types of a module."""
+        for index, adt in enumerate(adts):
+            made = tuple(ConstructorSlot(c.name, c.fields) for c in adt.constructors)
+            self.data_types.append(DataTypeSlot(adt.name, adt.params, made))
+            self._constructors.update({c.name: (index, tag) for tag, c in enumerate(made)})
+
+    def constructor(self, name: str) -> tuple[int, int]:
+        """Return the data type that a constructor is of, and its tag."""
+        return self._constructors[name]
 
 
 def _plain(type_: Type | None) -> Type:

@@ -54,7 +54,9 @@ class Work:
         value = binding.value
         if isinstance(value, Invoke):
             return True
-        return isinstance(value, Call) and Trait.VIEW not in self.ops[value.op].traits
+        if not isinstance(value, Call) or value.op not in self.ops:
+            return False
+        return Trait.VIEW not in self.ops[value.op].traits
 
     def size(self, type_: TensorType) -> Dim | None:
         """Return the bytes to reserve; ``None`` if only the run tells them."""

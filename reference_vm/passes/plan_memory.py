@@ -25,7 +25,8 @@ of its own. A symbolic size takes its upper bound where the function states the 
 symbols, and otherwise fits equal sizes only; a size that only the run tells is ``none``, and the
 kernel brings its memory. A storage made in an arm of a branch stays in that arm; what an arm hands
 out lies in a storage made before the branch. Memory that shares a name, by way of a branch, with an
-argument or the function's result is left to the run's end.
+argument or the function's result is left to the run's end. A value that is *counted*
+(`analysis.counted`) has memory of its own: code generation says when it goes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, final
 
 from reference_vm.analysis.aliases import aliases, leaf_count
+from reference_vm.analysis.counted import called, counted, counted_leaves
 from reference_vm.analysis.intervals import ranges
 from reference_vm.analysis.liveness import Place, liveness
 from reference_vm.ir.nodes import (
@@ -74,13 +76,20 @@ class PlanMemory:
 
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` with planned functions; primitive ones stay as they are."""
-        return module.with_functions([self._function(f, module, ctx) for f in module.functions])
+        owning = called(module)
+        return module.with_functions(
+            [self._function(f, module, ctx, f.name in owning) for f in module.functions]
+        )
 
-    def _function(self, function: Function, module: Module, ctx: PassContext) -> Function:
+    def _function(
+        self, function: Function, module: Module, ctx: PassContext, is_called: bool
+    ) -> Function:
         if function.attrs.get("primitive") is True or any(map(_is_planned, walk(function.body))):
             return function
         found = aliases(function, module, ctx.ops)
         lives = liveness(function, found)
+        variables = counted(function, module, found, is_called)
+        lives.immortal.update(counted_leaves(variables, found))
         work = Work(module, ctx.ops, ranges(function.bounds), _symbols(function))
         planner = Planner(found, lives, work, memories(function.body, found, lives, work))
         planner.block(function.body)

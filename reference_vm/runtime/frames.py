@@ -34,7 +34,7 @@ class PreparedFunction:
 class Run:
     """One run of a program."""
 
-    __slots__ = ("borrowed", "checked", "live", "log", "profiled", "result", "stack")
+    __slots__ = ("borrowed", "checked", "live", "log", "profiled", "result", "shared", "stack")
 
     def __init__(self, log: PathLog | None, checked: bool, profiled: bool = False) -> None:
         self.log = log
@@ -46,6 +46,9 @@ class Run:
 
         self.live: dict[int, Buffer] = {}
         """What the run allocated and has not given back, by id."""
+
+        self.shared: dict[int, int] = {}
+        """How many holds there are beyond the first on what is live, by id; most have none."""
 
         self.borrowed: list[Buffer] = []
         """The caller's own arrays, which the run must let go of; they are not its to give back."""
@@ -72,8 +75,23 @@ class Run:
         if self.log is not None:
             self.log.append((ALLOC, (), ((buffer, 0, buffer.nbytes),), None, None))
 
+    def share(self, buffer: Buffer) -> None:
+        """Take one more hold on memory, if it is this run's to give back."""
+        if buffer.id in self.live:
+            self.shared[buffer.id] = self.shared.get(buffer.id, 0) + 1
+
     def free(self, buffer: Buffer) -> None:
-        """Give memory back, if it is this run's to give and was not given back before."""
+        """Give up a hold on memory; with the last one it is given back.
+
+        Nothing happens if it is not this run's to give, or was given back before.
+        """
+        more = self.shared.get(buffer.id)
+        if more is not None:
+            if more > 1:
+                self.shared[buffer.id] = more - 1
+            else:
+                del self.shared[buffer.id]
+            return
         if self.live.pop(buffer.id, None) is None:
             return
         if self.log is not None:
@@ -82,6 +100,7 @@ class Run:
 
     def close(self) -> None:
         """Give back all that is left, and let go of the caller's arrays."""
+        self.shared.clear()
         for buffer in tuple(self.live.values()):
             self.free(buffer)
         for buffer in self.borrowed:
@@ -112,18 +131,3 @@ def enter(function: PreparedFunction, args: list[Any], symbols: Symbols, run: Ru
     """Return a frame that is about to run ``function``."""
     registers = args + [None] * (function.code.registers - len(args))
     return Frame(function, registers, symbols, run)
-
-
-def tensors(value: Any) -> list[Tensor]:
-    """Return the tensors inside nested tuples, in order."""
-    if isinstance(value, Tensor):
-        return [value]
-    found: list[Tensor] = []
-    stack = [value]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Tensor):
-            found.append(top)
-        elif isinstance(top, tuple):
-            stack.extend(reversed(top))
-    return found

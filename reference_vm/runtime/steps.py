@@ -15,7 +15,6 @@ from reference_vm.bytecode.instructions import (
     Copy,
     HostOp,
     Instruction,
-    Invoke,
     Jump,
     Kill,
     Launch,
@@ -26,17 +25,17 @@ from reference_vm.bytecode.instructions import (
     Move,
     Project,
     ReadHost,
-    Return,
     View,
 )
 from reference_vm.devices.api import Buffer
 from reference_vm.diagnostics import DataError
 from reference_vm.runtime import launching, shapes
-from reference_vm.runtime.frames import SWITCH, Frame, Step, enter, tensors
+from reference_vm.runtime.calls import call_step
+from reference_vm.runtime.frames import Frame, Step
+from reference_vm.runtime.holds import release
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.log import Template
 from reference_vm.runtime.sizes import compile_dim
-from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.types import HOST
 
 
@@ -63,13 +62,15 @@ def _prepare(image: Image, code: FunctionCode, instruction: Instruction) -> Step
             return _alloc_storage(image, code, instruction)
         case ReadHost():
             return _read_host(image, instruction)
-        case Invoke():
-            return _invoke(image, instruction)
-        case _:
+        case LoadConstant() | MakeTuple() | Project() | Move() | Kill() | Jump() | Branch():
             return _register_step(image, instruction)
+        case _:
+            return call_step(image, instruction)
 
 
-def _register_step(image: Image, instruction: Instruction) -> Step:
+def _register_step(
+    image: Image, instruction: LoadConstant | MakeTuple | Project | Move | Kill | Jump | Branch
+) -> Step:
     """Return the step of an instruction that only moves what registers hold, or jumps."""
     match instruction:
         case LoadConstant(target=target, constant=constant):
@@ -86,10 +87,6 @@ def _register_step(image: Image, instruction: Instruction) -> Step:
             return lambda _: to
         case Branch(condition=condition, orelse=orelse):
             return lambda frame: None if frame.registers[condition] else orelse
-        case Return(source=source):
-            return _return(source)
-        case _:
-            raise AssertionError(instruction)
 
 
 def _load(target: int, constant: Any) -> Step:
@@ -142,9 +139,8 @@ def _kill(registers: tuple[int, ...]) -> Step:
             value = held[register]
             if isinstance(value, Buffer):
                 run.free(value)
-            else:
-                for tensor in tensors(value):
-                    run.free(tensor.buffer)
+            elif value is not None:
+                release(run, value)
             held[register] = None
 
     return step
@@ -163,35 +159,5 @@ def _read_host(image: Image, instruction: ReadHost) -> Step:
         log = frame.run.log
         if log is not None:
             log.append((template, (tensor.use,), (), None, None))
-
-    return step
-
-
-def _invoke(image: Image, instruction: Invoke) -> Step:
-    functions = image.functions
-    index, args, target = instruction.function, instruction.args, instruction.target
-
-    def step(frame: Frame) -> int:
-        function = functions[index]
-        values = [frame.registers[a] for a in args]
-        callee = enter(function, values, bind_symbols(function.code, values), frame.run)
-        callee.target = target
-        frame.pc += 1
-        frame.run.stack.append(callee)
-        return SWITCH
-
-    return step
-
-
-def _return(source: int) -> Step:
-    def step(frame: Frame) -> int:
-        value = frame.registers[source]
-        run = frame.run
-        run.stack.pop()
-        if run.stack:
-            run.stack[-1].registers[frame.target] = value
-        else:
-            run.result = value
-        return SWITCH
 
     return step
