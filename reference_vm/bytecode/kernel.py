@@ -73,6 +73,11 @@ class ShapeFunction(Protocol):
         """Whether it reads the data of each input; of the others it needs the dims only."""
         ...
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether operands that have the parameters' types certainly fit one another."""
+        ...
+
     def __call__(self, inputs: Sequence[Dims | Any]) -> Sequence[Dims | None]:
         """Return the dims of each result, ``None`` where only the elements can tell.
 

@@ -89,14 +89,21 @@ def _infer(call: OpCall) -> Type:
     check_window_attrs(call, rank - 2)
     check_vector(call, "output_padding", rank - 2, 0)
     check_vector(call, "output_shape", rank - 2, 0)
-    if call.attrs["group"] < 1:
-        raise call.error("attribute-value", f"group is {call.attrs['group']}, expected at least 1")
     x_shape, w_shape = shaped(call, 0, rank), shaped(call, 1, rank)
-    agreed(call, x_shape[1], w_shape[0], "the number of channels of x")
+    channels = agreed(call, x_shape[1], w_shape[0], "the number of channels of x")
+    _check_group(call, channels)
     features = dims.multiply(w_shape[1], call.attrs["group"])
     if call.present(2):
         features = agreed(call, features, shaped(call, 2, 1)[0], "the number of feature maps")
     return TensorType(x.dtype, (x_shape[0], features, *_outputs(call, x_shape, w_shape)))
+
+
+def _check_group(call: OpCall, channels: Dim) -> None:
+    group: int = call.attrs["group"]
+    if group < 1:
+        raise call.error("attribute-value", f"group is {group}, expected at least 1")
+    if isinstance(channels, int) and channels % group:
+        raise call.error("shape-mismatch", f"{channels} channels do not divide into {group} groups")
 
 
 def _outputs(call: OpCall, x_shape: Sequence[Dim], w_shape: Sequence[Dim]) -> list[Dim]:
@@ -133,7 +140,7 @@ def _scatter(xp: Namespace, x: Array, w: Array, spread: _Spread, group: int) -> 
     reach = [max(f, before + n) for f, (before, n) in zip(full, kept, strict=True)]
     result = xp.zeros((images, features, *reach), dtype=x.dtype)
     columns = x.reshape(images, group, channels // group, math.prod(sizes))
-    per_group = w.reshape(group, channels // group, w.shape[1], -1)
+    per_group = w.reshape(group, channels // group, w.shape[1], math.prod(w.shape[2:]))
     for index, offset in enumerate(itertools.product(*map(range, w.shape[2:]))):
         weights = per_group[..., index].swapaxes(-1, -2)
         part = product(xp, weights, columns).reshape(images, features, *sizes)

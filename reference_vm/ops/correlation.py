@@ -56,7 +56,7 @@ def correlate(
             f"{x.shape[1]} channels do not fit weights of shape {w.shape} in {group} groups",
         )
     outputs = run_outputs(windows, x.shape[2:])
-    weights = w.reshape(group, w.shape[0] // group, -1)
+    weights = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:]))
     shape = (x.shape[0], w.shape[0], *outputs)
     if out is None or out.shape != shape or not out.flags.c_contiguous:
         out = xp.empty(shape, dtype=x.dtype)

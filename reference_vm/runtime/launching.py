@@ -30,8 +30,7 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
     results = [target.register for target in instruction.targets]
     note = _Noter(device, _launch_template(image, instruction))
     adopt = _adopter(instruction.targets)
-    sized = all(target.is_sized for target in instruction.targets)
-    foretell = None if sized else _foreteller(image, device, instruction)
+    foretell = _foreteller(image, device, instruction)
     can_fail = kernel.can_fail
 
     def step(frame: Frame) -> None:
@@ -65,9 +64,15 @@ def launch_step(image: Image, code: FunctionCode, instruction: Launch) -> Step:
 
 def _foreteller(
     image: Image, device: DeviceApi, instruction: Launch
-) -> Callable[[Run, Sequence[Operand], list[Tensor | None]], None]:
-    """Return what allocates results whose size the shape function can tell before the launch."""
+) -> Callable[[Run, Sequence[Operand], list[Tensor | None]], None] | None:
+    """Return what the shape function is asked for before a launch; ``None`` for nothing.
+
+    It checks operands that might not fit one another, and allocates the results whose size could
+    not be told when the program was compiled.
+    """
     told, host, targets = image.shape_function(instruction.kernel), image.host, instruction.targets
+    if all(target.is_sized for target in targets) and told.is_certain:
+        return None
     reads = told.reads
 
     def form(operand: Operand, read: bool) -> Any:
@@ -78,9 +83,12 @@ def _foreteller(
     def foretell(run: Run, inputs: Sequence[Operand], outputs: list[Tensor | None]) -> None:
         shapes = told([form(x, read) for x, read in zip(inputs, reads, strict=True)])
         for place, (target, shape) in enumerate(zip(targets, shapes, strict=True)):
-            if outputs[place] is not None or shape is None:
+            made = outputs[place]
+            if shape is None or (made is not None and made.shape == shape):
                 continue
             _check_dims(target, target.dtype, shape)
+            if made is not None:
+                raise _unfit(target, target.dtype, shape)
             nbytes = bytes_of(shape, target.dtype.itemsize, target.shape)
             buffer = run.allocate(device, nbytes)
             outputs[place] = Tensor(buffer, 0, target.dtype, shape, nbytes)
@@ -179,9 +187,12 @@ def _check_dims(target: Target, dtype: DType, shape: tuple[int, ...]) -> None:
         )
     )
     if not fits:
-        found = TensorType(dtype, shape)
-        expected = TensorType(target.dtype, promised)
-        raise DataError("shape-mismatch", f"the result is {found}, expected {expected}")
+        raise _unfit(target, dtype, shape)
+
+
+def _unfit(target: Target, dtype: DType, shape: tuple[int, ...]) -> DataError:
+    found, expected = TensorType(dtype, shape), TensorType(target.dtype, target.shape)
+    return DataError("shape-mismatch", f"the result is {found}, expected {expected}")
 
 
 def _launch_template(image: Image, instruction: Launch) -> Template:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
 from typing import Any, Final, final
 
 import numpy as np
@@ -35,11 +37,15 @@ from reference_vm.ir.nodes import (
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import Content, OpDef
 from reference_vm.ops.typing import infer_call
-from reference_vm.types import ShapeType, TensorType, TupleType, Type, leaves
+from reference_vm.types import ShapeType, TensorType, TupleType, Type, Unknown, leaves
 from reference_vm.types.arrays import to_numpy
+from reference_vm.types.dim import evaluate, symbols
 
 _KEPT: Final = 64
 """Sets of operands that the answer is remembered for."""
+
+_TRIED: Final = (1009, 0)
+"""The first of the sizes that symbols are tried with, each one more than the last."""
 
 
 @final
@@ -88,6 +94,22 @@ class ShapeFunction:
                 self._remembered.clear()
             found = self._remembered[key] = self._told(inputs)
         return found
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether operands that have the parameters' types certainly fit one another.
+
+        Then a launch with results of known size need not ask. Dims that have to be equal are tried
+        with numbers that are not, so where that is taken the types alone say that they fit.
+        """
+        if any(self.reads) or any(isinstance(p.type, ShapeType) for p in self.function.params):
+            return False
+        try:
+            for first in _TRIED:
+                self._told(_tried(self.function.params, first))
+        except DataError:
+            return False
+        return True
 
     def _told(self, inputs: Sequence[Any]) -> tuple[Dims | None, ...]:
         params = self.function.params
@@ -140,6 +162,23 @@ def shape_function(function: Function) -> ShapeFunction:
             op = OPS[binding.value.op]
             host.update(a for i, a in enumerate(binding.value.args) if op.is_host_operand(i))
     return ShapeFunction(function, tuple(p in host for p in function.params))
+
+
+def _tried(params: Sequence[Var], first: int) -> list[Dims]:
+    """Return dims for each parameter: every symbol, and every unknown dim, has its own size."""
+    sizes = count(first)
+    known: dict[str, int] = {}
+    found: list[Dims] = []
+    for param in params:
+        shape = param.tensor.shape
+        if shape is None:
+            raise DataError("rank-mismatch", "no rank is known")
+        for name in (n for dim in shape for n in symbols(dim)):
+            known.setdefault(name, next(sizes))
+        found.append(
+            tuple(next(sizes) if isinstance(d, Unknown) else evaluate(d, known) for d in shape)
+        )
+    return found
 
 
 def _operand(operand: Operand, known: Mapping[Var, _Known]) -> _Known | None:
