@@ -17,13 +17,17 @@ import numpy.typing as npt
 
 from reference_vm.diagnostics import CompileError
 from reference_vm.exchange.refusals import invalid, located
+from reference_vm.exchange.value_types import Symbols
 from reference_vm.ir.nodes import (
     Binding,
     Block,
     Call,
     Constant,
     Expr,
+    Function,
+    GlobalRef,
     If,
+    Invoke,
     MakeTuple,
     Operand,
     Project,
@@ -85,6 +89,12 @@ class Builder:
     constants: dict[Var, Constant] = field(default_factory=dict)
     """The constants among the variables, for all blocks of the function."""
 
+    symbols: Symbols = field(default_factory=Symbols)
+    """Those of the model."""
+
+    made: list[Function] = field(default_factory=list)
+    """The functions that the model needs beside its own graph, in the order of their making."""
+
     bindings: list[Binding] = field(default_factory=list)
     where: str = ""
     """The node being translated, put before what operators' own rules find."""
@@ -94,7 +104,15 @@ class Builder:
 
     def nested(self) -> Builder:
         """Return a builder for a block inside this one."""
-        return Builder(self.ops, self.names, self.contents, self.constants)
+        return self._other(self.names)
+
+    def function(self) -> Builder:
+        """Return a builder for a function that is called from here."""
+        return self._other(Names())
+
+    def _other(self, names: Names) -> Builder:
+        known = (self.contents, self.constants, self.symbols, self.made)
+        return Builder(self.ops, names, *known, where=self.where, node=self.node)
 
     def parameter(self, name: str, type_: Type) -> Var:
         var = Var(name, type_)
@@ -159,6 +177,10 @@ class Builder:
 
     def branch(self, condition: Var, then: Block, orelse: Block, type_: Type) -> Var:
         return self._bind("if", If(condition, then, orelse), type_)
+
+    def invoke(self, name: str, args: Sequence[Var], type_: Type) -> Var:
+        """Append a call of a function of the module."""
+        return self._bind(name, Invoke(GlobalRef(name), tuple(args)), type_)
 
     def content(self, var: Var) -> Content | None:
         """Return what is known of the elements of an integer tensor or shape value."""

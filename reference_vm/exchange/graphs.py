@@ -21,7 +21,7 @@ from reference_vm.exchange.node import OnnxNode, RuleTable
 from reference_vm.exchange.refusals import invalid, unsupported
 from reference_vm.exchange.scope import Scope, domain_of, read_names
 from reference_vm.exchange.tensors import to_constant
-from reference_vm.ir.nodes import Block, Var
+from reference_vm.ir.nodes import Var
 
 DEPTH_LIMIT = 40
 """How deep subgraphs and function bodies may nest."""
@@ -145,17 +145,17 @@ class GraphImporter:
             attributes=attributes,
             build=build,
             folder=self.folder,
-            subgraph=lambda graph: self._subgraph(graph, where, scope, build),
+            translate=lambda graph, given, inner: self._subgraph(graph, given, where, scope, inner),
         )
 
     def _subgraph(
-        self, graph: GraphProto, where: str, scope: Scope, build: Builder
-    ) -> tuple[Block, tuple[Var, ...]]:
-        """Translate a subgraph without inputs, such as a branch of ``If``."""
+        self, graph: GraphProto, inputs: Sequence[Var], where: str, scope: Scope, inner: Builder
+    ) -> tuple[Var, ...]:
+        """Translate a subgraph, such as a branch of ``If``, into ``inner``; return its results."""
         depth = _deeper(scope, where)
-        if graph.input:
-            raise invalid(where, f'subgraph "{graph.name}" has inputs, expected none')
-        inner = build.nested()
+        if len(graph.input) != len(inputs):
+            message = f'subgraph "{graph.name}" has {len(graph.input)} inputs'
+            raise invalid(where, f"{message}, expected {len(inputs) or 'none'}")
         child = Scope(
             label=f"{where}, ",
             opsets=scope.opsets,
@@ -165,16 +165,18 @@ class GraphImporter:
             prefix=scope.prefix,
             node=scope.node,
         )
+        for entry, var in zip(graph.input, inputs, strict=True):
+            if not entry.name or entry.name in child.values:
+                raise invalid(f'{child.label}input "{entry.name}"', "has no name of its own")
+            check_declared(entry, var, f'{child.label}input "{entry.name}"')
+            child.values[entry.name] = var
         self.declare(graph, child, inner)
         self.walk(graph.node, child, inner)
         check_value_info(graph, child)
         results = self.outputs((output.name for output in graph.output), child)
         for output, var in zip(graph.output, results, strict=True):
             check_declared(output, var, f'{child.label}output "{output.name}"')
-        if not results:
-            raise invalid(where, f'subgraph "{graph.name}" has no outputs')
-        result = results[0] if len(results) == 1 else inner.pack(results)
-        return Block(tuple(inner.bindings), result), results
+        return results
 
     def _inline(
         self,

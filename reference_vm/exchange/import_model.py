@@ -1,12 +1,13 @@
-"""An ONNX model as a module of ours: one function, ``main``.
+"""An ONNX model as a module of ours: one function, ``main``, and one for each loop.
 
-Its parameters are the graph's inputs without those that an initializer backs; several outputs
-become a tuple. Names are kept.
+The parameters of ``main`` are the graph's inputs without those that an initializer backs; several
+outputs become a tuple. Names are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,10 +22,10 @@ from reference_vm.exchange.load import ModelSource, load
 from reference_vm.exchange.operators import RULES
 from reference_vm.exchange.refusals import invalid
 from reference_vm.exchange.scope import DEFAULT_DOMAIN, Scope, domain_of
-from reference_vm.exchange.value_types import Symbols, to_tensor_type
+from reference_vm.exchange.value_types import to_tensor_type
 from reference_vm.ir.nodes import Block, Function, Module, Var
 from reference_vm.ops.catalog import OPS
-from reference_vm.types import TensorType
+from reference_vm.types import Attrs, TensorType
 from reference_vm.types.arrays import to_numpy
 
 ENTRY: Final = "main"
@@ -48,12 +49,15 @@ def from_onnx(source: ModelSource, known: Known | None = None) -> Module:
             message names the node, since there is no text to point at.
     """
     model, folder = load(source)
-    return Module(functions=(_main(model, folder, known or {}),))
-
-
-def _main(model: ModelProto, folder: Path | None, known: Known) -> Function:
-    graph = model.graph
     build = Builder(OPS)
+    main = _main(model, folder, known or {}, build)
+    if not build.made:
+        return Module(functions=(main,))
+    return Module(functions=(replace(main, attrs=Attrs(entry=True)), *build.made))
+
+
+def _main(model: ModelProto, folder: Path | None, known: Known, build: Builder) -> Function:
+    graph = model.graph
     scope = Scope(label="", opsets=_opsets(model))
     params = _parameters(graph, scope, build, known)
     importer = GraphImporter(RULES, _functions(model), folder)
@@ -94,13 +98,12 @@ def _parameters(graph: GraphProto, scope: Scope, build: Builder, known: Known) -
     entries = [entry for entry in graph.input if entry.name not in backed]
     for name in known.keys() - {entry.name for entry in entries}:
         raise invalid("graph", f'has no input "{name}" to be known')
-    symbols = Symbols()
     params: list[Var] = []
     for entry in entries:
         where = f'input "{entry.name}"'
         if not entry.name or entry.name in scope.values:
             raise invalid(where, "has no name of its own")
-        type_ = to_tensor_type(entry.type, where, symbols)
+        type_ = to_tensor_type(entry.type, where, build.symbols)
         if entry.name in known:
             scope.values[entry.name] = _known(entry.name, known[entry.name], type_, build)
         else:

@@ -42,9 +42,8 @@ class OnnxNode:
 
     build: Builder
     folder: Path | None
-    subgraph: Callable[[GraphProto], tuple[Block, tuple[Var, ...]]]
-    """Translates a subgraph without inputs; returns its block, whose result is a tuple if there
-    are several results, and the results."""
+    translate: Callable[[GraphProto, Sequence[Var], Builder], tuple[Var, ...]]
+    """Translates a subgraph, given its inputs, into a builder; returns its results."""
 
     def given(self, index: int) -> bool:
         """Whether input ``index`` is there."""
@@ -142,6 +141,18 @@ class OnnxNode:
 
     def graph(self, name: str) -> GraphProto:
         return self._attribute(name).g
+
+    def branch(self, name: str) -> tuple[Block, tuple[Var, ...]]:
+        """Translate a subgraph without inputs: return its block, and its results.
+
+        The block's result is a tuple if there are several.
+        """
+        inner = self.build.nested()
+        results = self.translate(self.graph(name), (), inner)
+        if not results:
+            raise self.invalid(f"subgraph {name} has no outputs")
+        result = results[0] if len(results) == 1 else inner.pack(results)
+        return Block(tuple(inner.bindings), result), results
 
     def static_ints(self, index: int, what: str) -> tuple[int, ...]:
         """Return the elements of an integer input that decides the meaning, such as axes.

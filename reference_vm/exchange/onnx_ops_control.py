@@ -1,4 +1,4 @@
-"""ONNX's control flow: ``If``. Loops are refused; their lowering comes later."""
+"""ONNX's branches: ``If``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _if(node: OnnxNode) -> Sequence[Var]:
     if known is not None and len(known) == 1:
         return _taken(node, "then_branch" if known[0] else "else_branch")
     condition = _condition(node)
-    then, then_results = node.subgraph(node.graph("then_branch"))
-    orelse, else_results = node.subgraph(node.graph("else_branch"))
+    then, then_results = node.branch("then_branch")
+    orelse, else_results = node.branch("else_branch")
     if len(then_results) != len(else_results):
         message = f"branches have {len(then_results)} and {len(else_results)} results"
         raise node.invalid(f"{message}, expected as many")
@@ -29,8 +29,9 @@ def _if(node: OnnxNode) -> Sequence[Var]:
 
 def _taken(node: OnnxNode, name: str) -> Sequence[Var]:
     """Translate one branch in place: shapes alone decide, as where a dim may be squeezed."""
-    block, results = node.subgraph(node.graph(name))
-    node.build.bindings.extend(block.bindings())
+    results = node.translate(node.graph(name), (), node.build)
+    if not results:
+        raise node.invalid(f"subgraph {name} has no outputs")
     return results
 
 
@@ -61,14 +62,8 @@ def _joined_dim(left: Dim, right: Dim) -> Dim:
     return left if left == right else UNKNOWN
 
 
-def _loop(node: OnnxNode) -> Var:
-    raise node.unsupported(f"{node.op} is not translated yet: the lowering of loops comes later")
-
-
 RULES: Final[RuleTable] = {
     "If": versions(_if, 1, 11, 13, 16, 19, 21, 23, 24, 25),
-    "Loop": versions(_loop, 1, 11, 13, 16, 19, 21, 23, 24, 25),
-    "Scan": versions(_loop, 8, 9, 11, 16, 19, 21, 23, 24, 25),
 }
 
 
