@@ -18,10 +18,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from reference_vm.compiler import Program, compile, explain  # noqa: A004 - rv.compile is the name
+    from reference_vm.compiler import compile, explain  # noqa: A004 - rv.compile is the name
     from reference_vm.diagnostics import CompileError, Diagnostic, ExecutionError
     from reference_vm.exchange import from_onnx
     from reference_vm.ir.nodes import Module
+    from reference_vm.program.loading import load
+    from reference_vm.program.program import Program
     from reference_vm.runtime.trace import Record, Trace
     from reference_vm.session import Session
     from reference_vm.text import parse, print_module
@@ -31,13 +33,14 @@ _HOME: Final = {
     "Diagnostic": "reference_vm.diagnostics",
     "ExecutionError": "reference_vm.diagnostics",
     "Module": "reference_vm.ir.nodes",
-    "Program": "reference_vm.compiler",
+    "Program": "reference_vm.program.program",
     "Record": "reference_vm.runtime.trace",
     "Session": "reference_vm.session",
     "Trace": "reference_vm.runtime.trace",
     "compile": "reference_vm.compiler",
     "explain": "reference_vm.compiler",
     "from_onnx": "reference_vm.exchange",
+    "load": "reference_vm.program.loading",
     "parse": "reference_vm.text",
     "print_module": "reference_vm.text",
 }
@@ -54,6 +57,7 @@ __all__ = [
     "compile",
     "explain",
     "from_onnx",
+    "load",
     "parse",
     "print_module",
 ]

@@ -9,16 +9,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import final
 
-from reference_vm.bytecode.executable import Executable
 from reference_vm.codegen.emit import emit
 from reference_vm.devices.catalog import KINDS, describe
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import verify
-from reference_vm.ir.nodes import Function, Module, Var
+from reference_vm.ir.nodes import Module, Var
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.catalog import OPS
 from reference_vm.options import Where, check_split, context, read_patterns, read_weights
@@ -31,28 +29,10 @@ from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.roles import first_use
+from reference_vm.program.program import Program
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import check_executor
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
-
-
-@final
-@dataclass(frozen=True)
-class Program:
-    """A compiled program."""
-
-    module: Module
-    """What the compiler made of the module: placed, and lowered as far as was asked for."""
-
-    executable: Executable
-    primitives: tuple[Function, ...]
-    """What each of the executable's kernels is made from when the program is loaded."""
-
-    device_map: DeviceMap = field(default_factory=DeviceMap)
-    executor: str | None = None
-    """The target that makes the kernels; ``None``: the preferred one of each device kind."""
-
-    weights: WeightsFolder = field(default_factory=WeightsFolder)
 
 
 @contextmanager

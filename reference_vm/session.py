@@ -18,12 +18,13 @@ import numpy as np
 
 from reference_vm import linking
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.compiler import Program, collector_at_rest
+from reference_vm.compiler import collector_at_rest
 from reference_vm.devices.api import DeviceApi, MemoryStatistics, Tensor, nbytes_of
 from reference_vm.devices.catalog import open_device
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import DeviceError, DeviceUnavailable
 from reference_vm.diagnostics import CompileError, ExecutionError, catalog
+from reference_vm.program.program import Program
 from reference_vm.runtime import steps
 from reference_vm.runtime.arguments import DeviceArray
 from reference_vm.runtime.faults import located

@@ -21,7 +21,8 @@ from reference_vm.types import DeviceName, DType, Type
 class InlineData:
     """Elements in row-major order, little-endian."""
 
-    data: bytes = field(repr=False)
+    data: bytes | memoryview = field(repr=False)
+    """Read-only."""
 
 
 @final

@@ -637,10 +637,13 @@ def not_a_module(found: object) -> Diagnostic:
     return invalid_option("module", found, "a Module", how)
 
 
-def device_unavailable(device: str, reason: str | None, span: Span | None = None) -> Diagnostic:
+def device_unavailable(
+    device: str, reason: str | None, span: Span | None = None, roles: Sequence[str] = ()
+) -> Diagnostic:
+    bound = f", which is {', '.join(f'@{r}' for r in roles)}," if roles else ""
     return Diagnostic(
         code="device-unavailable",
-        message=f"{device} is not available: {reason or 'no reason given'}",
+        message=f"{device}{bound} is not available: {reason or 'no reason given'}",
         span=span,
         help="`hettest doctor` lists the devices and why one is missing",
     )
@@ -669,6 +672,19 @@ def bad_weights(file: str, key: str, message: str, span: Span | None) -> Diagnos
         message=f'const from "{file}" "{key}": {message}',
         span=span,
     )
+
+
+def invalid_program(file: str, member: str | None, message: str) -> Diagnostic:
+    place = file if member is None else f"{file}: {member}"
+    return Diagnostic(
+        code="invalid-program",
+        message=f"{place}: {message}",
+        help="compile the program again, and save it with this version",
+    )
+
+
+def unwritable_program(file: str, reason: str) -> Diagnostic:
+    return Diagnostic("unwritable-program", f"{file} cannot be written: {reason}")
 
 
 def results_apart(name: str, first: str, second: str, span: Span | None) -> Diagnostic:

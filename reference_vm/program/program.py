@@ -1,0 +1,53 @@
+"""A compiled program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Union, final
+
+from reference_vm.bytecode.executable import Executable
+from reference_vm.ir.nodes import Function, Module
+from reference_vm.program.saving import save
+from reference_vm.runtime.weights import WeightsFolder
+from reference_vm.text import parse
+from reference_vm.types import DeviceMap
+
+
+@final
+@dataclass(frozen=True)
+class Program:
+    """A compiled program, ready to be loaded by a `Session` or saved to a file."""
+
+    lowered: Union[Module, str] = field(repr=False)
+    """`module`, or its text."""
+
+    executable: Executable
+    primitives: tuple[Function, ...]
+    """What each of the executable's kernels is made from when the program is loaded."""
+
+    device_map: DeviceMap = field(default_factory=DeviceMap)
+    executor: str | None = None
+    """The target that makes the kernels; ``None``: the preferred one of each device kind."""
+
+    weights: WeightsFolder = field(default_factory=WeightsFolder)
+
+    @cached_property
+    def module(self) -> Module:
+        """What the compiler made of the module: placed, and lowered as far as was asked for.
+
+        That of a program that was saved names its large constants as weights of the file.
+        """
+        return parse(self.lowered, "module.hir") if isinstance(self.lowered, str) else self.lowered
+
+    def save(self, path: Path | str) -> None:
+        """Write this program to a file, which `reference_vm.load` reads without compiling anew.
+
+        Equal programs make equal bytes, in every process. The weights go into the file. A file that
+        stood there before is replaced at once, when all is written.
+
+        Raises:
+            CompileError: A weights file is at fault, or the file cannot be written.
+        """
+        save(Path(path), self)

@@ -1,0 +1,89 @@
+"""Programs that tests save: between them they use every table, and devices of two kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, final
+
+import numpy as np
+
+import reference_vm as rv
+from reference_vm.program.program import Program
+
+
+@final
+@dataclass(frozen=True)
+class Example:
+    """A program, and arguments of its entry ``main``."""
+
+    text: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """Return it compiled for the host and a simulated accelerator."""
+        return rv.compile(rv.parse(self.text, "example.hir"), "accel=sim:0", **self.options)
+
+
+_PLACED: Final = """module {
+  vdevice @host, @accel
+  fn @main(%a: f32[n, 4], %b: f32[4]) -> (f32[n, 4], f32[n]) {
+    %s = add(%a, %b)      @host
+    %k = const f32[100] splat 2.5
+    %t = exp(%s)          @accel
+    %u = sum(%t, axis = [1]) @accel
+    %v = sum(%k) @accel
+    %w = multiply(%u, %v) @accel
+    %r = (%s, %w)
+    return %r
+  }
+}
+"""
+
+_BRANCHES: Final = """module {
+  fn @main(%x: f32[n], %p: bool[]) -> f32[n] bounds n in 1..512 {
+    %y = if %p {
+      %a = @twice(%x)
+      yield %a
+    } else {
+      %b = negative(%x)
+      yield %b
+    }
+    return %y
+  }
+  fn @twice(%x: f32[m]) -> f32[m] {
+    %y = add(%x, %x)
+    return %y
+  }
+}
+"""
+
+_SHAPES: Final = """module {
+  fn @main(%x: f32[n, m]) -> (i64[2, ?], i64[2]) {
+    %s = shape_of(%x)
+    %t = shape_to_tensor(%s)
+    %to = shape[n*m]
+    %f = reshape(%x, %to)
+    %g = reshape(%f, %t)
+    %z = nonzero(%g)
+    %c: i64[2, q] = match_cast(%z)
+    %r = (%c, %t)
+    return %r
+  }
+}
+"""
+
+EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
+    {
+        "placed": Example(_PLACED, (np.arange(12, dtype="f4").reshape(3, 4), np.ones(4, "f4"))),
+        "apart": Example(
+            _PLACED,
+            (np.ones((2, 4), "f4"), np.ones(4, "f4")),
+            {"fuse": False, "plan_memory": False, "executor": "numpy"},
+        ),
+        "branches": Example(_BRANCHES, (np.arange(5, dtype="f4"), np.array(True))),
+        "shapes": Example(_SHAPES, (np.arange(6, dtype="f4").reshape(2, 3),)),
+    }
+)

@@ -1,0 +1,134 @@
+"""A program that was saved and loaded is the same program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reference_vm as rv
+from reference_vm.bytecode.disassembler import disassemble
+from reference_vm.ir import structural
+from tests.unit.program.programs import EXAMPLES
+
+NAMES = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def leaves(value: Any) -> list[Any]:
+    return [x for v in value for x in leaves(v)] if isinstance(value, tuple) else [value]
+
+
+@NAMES
+def test_results_and_trace_are_those_of_the_program_before(name: str, tmp_path: Path) -> None:
+    example = EXAMPLES[name]
+    program = example.program()
+    program.save(tmp_path / "a.rvm")
+    before, after = rv.Session(program), rv.Session(rv.load(tmp_path / "a.rvm"))
+
+    expected, found = before.run("main", *example.args), after.run("main", *example.args)
+
+    for left, right in zip(leaves(expected), leaves(found), strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert [(r.op, r.device, r.defines, r.cause) for r in before.trace] == [
+        (r.op, r.device, r.defines, r.cause) for r in after.trace
+    ]
+
+
+@NAMES
+def test_nothing_is_lost(name: str, tmp_path: Path) -> None:
+    program = EXAMPLES[name].program()
+    program.save(tmp_path / "a.rvm")
+
+    loaded = rv.load(tmp_path / "a.rvm")
+
+    assert disassemble(loaded.executable) == disassemble(program.executable)
+    assert str(loaded.executable) == str(program.executable)
+    assert loaded.device_map == program.device_map
+    assert loaded.executor == program.executor
+    kernels = [list(map(structural.digest, p.primitives)) for p in (program, loaded)]
+    assert kernels[0] == kernels[1]
+
+
+@NAMES
+def test_saving_again_makes_the_same_bytes(name: str, tmp_path: Path) -> None:
+    EXAMPLES[name].program().save(tmp_path / "a.rvm")
+    rv.load(tmp_path / "a.rvm").save(tmp_path / "b.rvm")
+
+    assert (tmp_path / "a.rvm").read_bytes() == (tmp_path / "b.rvm").read_bytes()
+
+
+def test_every_process_makes_the_same_bytes(tmp_path: Path) -> None:
+    script = (
+        "import sys; from tests.unit.program.programs import EXAMPLES\n"
+        "for n, e in EXAMPLES.items(): e.program().save(f'{sys.argv[1]}/{n}')\n"
+    )
+    folders = [tmp_path / seed for seed in ("1", "2")]
+    for folder in folders:
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", script, str(folder)],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": folder.name},
+        )
+
+    for name in EXAMPLES:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+
+
+def test_the_module_is_there_with_its_constants_in_the_weights(tmp_path: Path) -> None:
+    program = EXAMPLES["placed"].program()
+    program.save(tmp_path / "a.rvm")
+
+    text = rv.print_module(rv.load(tmp_path / "a.rvm").module)
+
+    assert 'const f32[100] from "weights.safetensors" "c0"' in text
+    assert text.count("\n") == rv.print_module(program.module).count("\n")
+
+
+def test_weights_beside_a_module_go_into_the_file(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    bias = np.array([1, 2, 3, 4], "f4")
+    safetensors.save_file({"bias": bias}, tmp_path / "w.safetensors")
+    text = """module {
+      fn @main(%x: f32[4]) -> f32[4] {
+        %b = const f32[4] from "w.safetensors" "bias"
+        %y = add(%x, %b)
+        return %y
+      }
+    }
+    """
+    rv.compile(rv.parse(text), weights=tmp_path).save(tmp_path / "a.rvm")
+    (tmp_path / "w.safetensors").unlink()
+
+    result = rv.Session(rv.load(tmp_path / "a.rvm")).run("main", np.ones(4, "f4"))
+
+    np.testing.assert_array_equal(result, bias + 1)
+
+
+def test_others_read_the_weights(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    EXAMPLES["placed"].program().save(tmp_path / "a.rvm")
+
+    content = zipfile.ZipFile(tmp_path / "a.rvm").read("weights.safetensors")
+
+    np.testing.assert_array_equal(safetensors.load(content)["c0"], np.full(100, 2.5, "f4"))
+
+
+def test_a_file_that_stood_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a.rvm").write_text("old")
+
+    EXAMPLES["branches"].program().save(tmp_path / "a.rvm")
+
+    assert [p.name for p in tmp_path.iterdir()] == ["a.rvm"]
+    rv.load(tmp_path / "a.rvm")
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(rv.CompileError, match=r"unwritable-program.*No such file"):
+        EXAMPLES["branches"].program().save(tmp_path / "missing" / "a.rvm")
