@@ -1,0 +1,34 @@
+"""The addresses of hand-written kernels, by the form that they are compiled for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from reference_vm.jit.machine import Machine
+from reference_vm.targets import numba
+
+_PRINTERS: Final = (
+    "assembly.py",
+    "blocks.py",
+    "planes.py",
+    "rounding.py",
+    "taps.py",
+    "vectors.py",
+)
+"""The modules whose change changes texts."""
+
+
+def compiled(machine: Machine, kind: str, form: object, text: Callable[[], str]) -> int:
+    """Return the address of the kernel of this kind and form; equal ones must have equal reprs."""
+    return machine.address(f"{_printer()}\n{kind} {form!r}", text)
+
+
+@cache
+def _printer() -> str:
+    """Return a hash of what prints kernels: code that others printed is not found."""
+    sources = [files(numba).joinpath(name).read_bytes() for name in _PRINTERS]
+    return hashlib.sha256(b"".join(sources)).hexdigest()

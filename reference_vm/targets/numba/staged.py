@@ -1,0 +1,86 @@
+"""A kernel that is stages of machine code over one workspace, and how Python runs it.
+
+What is compiled does not depend on sizes; a *plan* turns the dims of the operands into a
+`bytecode.NativeCall`: argument blocks, work to divide, bytes of workspace. Plans are kept by dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+
+import numpy as np
+
+from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall
+from reference_vm.targets.numba.calling import run_native
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.pool import Pool
+
+Array: TypeAlias = Any
+Planner: TypeAlias = "Callable[[Sequence[Dims | Any]], NativeCall | None]"
+"""From the dims of each input, or the value of a host operand, to the stages.
+
+It returns ``None`` where the library does better, and raises `DataError` for dims that do not fit.
+"""
+
+_PLANS_KEPT: Final = 64
+
+
+@final
+@dataclass
+class StagedKernel:
+    """Machine code in stages for one primitive function."""
+
+    name: str
+    ops: tuple[str, ...]
+    plan: Planner
+    dtypes: tuple[Any, ...]
+    """NumPy's, of the results."""
+
+    instead: Kernel
+    """The kernel of the library, for dims that the plan leaves to it."""
+
+    pool: Pool
+    hosts: frozenset[int] = frozenset()
+    """Which inputs are values that the plan reads, not tensors."""
+
+    library: bool = False
+    can_fail: bool = False
+    _plans: dict[tuple[Any, ...], NativeCall | None] = field(default_factory=dict)
+
+    def native(self, inputs: Sequence[Any]) -> NativeCall | None:
+        """Return the stages for operands of these dims; see `bytecode.kernel.Kernel`."""
+        key = tuple(_hashable(x) if i in self.hosts else x for i, x in enumerate(inputs))
+        if key not in self._plans:
+            if len(self._plans) >= _PLANS_KEPT:
+                self._plans.clear()
+            self._plans[key] = self.plan(inputs)
+        return self._plans[key]
+
+    def __call__(
+        self, xp: Any, inputs: Sequence[Array], outputs: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        """Compute the results; see `bytecode.kernel.Kernel`."""
+        forms = [x if i in self.hosts else x.shape for i, x in enumerate(inputs)]
+        call = self.native(forms)
+        if call is None:
+            return self.instead(xp, inputs, outputs)
+        operands = [np.ascontiguousarray(inputs[i]) for i in call.inputs]
+        results = [
+            np.empty(shape, dtype) if out is None else out
+            for out, shape, dtype in zip(outputs, call.shapes, self.dtypes, strict=True)
+        ]
+        if all(r.size == 0 for r in results):
+            return results
+        run_native(self.pool, call, [*operands, *results])
+        return results
+
+
+def _hashable(value: Any) -> Any:
+    """Return a host operand as part of a key: its dtype, shape and bytes."""
+    if isinstance(value, tuple):
+        return value
+    array = np.asarray(value)
+    return array.dtype.str, array.shape, array.tobytes()
