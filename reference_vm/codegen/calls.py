@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from reference_vm.analysis.recursion import CLOSURE
 from reference_vm.bytecode import instructions as bc
 from reference_vm.codegen.emitter import Emitter
+from reference_vm.codegen.matching import emit_checks
 from reference_vm.codegen.registers import site_of
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import (
@@ -100,6 +101,7 @@ def _invoke(emitter: Emitter, binding: Binding, invoke: Invoke, in_tail: bool) -
         else:
             target = emitter.registers.of(var)
             emitter.code.append(bc.InvokeClosure(target, closure, args, site))
+            emit_checks(emitter, target, var.type, site)
         return
     function = emitter.indices[invoke.callee.name]
     if in_tail:

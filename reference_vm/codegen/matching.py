@@ -25,7 +25,7 @@ from reference_vm.ir.nodes import (
     Var,
     Wildcard,
 )
-from reference_vm.types import AdtType, Poly, TensorType, TupleType, Type
+from reference_vm.types import AdtType, Poly, TensorType, TupleType, Type, leaves
 
 _Found: TypeAlias = "tuple[Pattern, bc.Register, Type]"
 """A pattern, and the register and type of what it is held against."""
@@ -72,19 +72,26 @@ def emit_tests(emitter: Emitter, scrutinee: Var, pattern: Pattern, site: bc.Site
             case _:
                 pass
     for var, register in bound:
-        emitter.registers.name(var, _checked(emitter, var, register, site))
+        emitter.registers.name(var, register)
+        emit_checks(emitter, register, var.type, site)
     return tests
 
 
-def _checked(emitter: Emitter, var: Var, register: bc.Register, site: bc.Site) -> bc.Register:
-    """Return the register of a tensor once its dims are found to be what the symbols say.
+def emit_checks(emitter: Emitter, register: bc.Register, type_: Type | None, site: bc.Site) -> None:
+    """Emit checks that the tensors in a value have the dims that symbols say.
 
-    What lies in a data type is known by the data type's arguments alone, and a run may find other
-    dims there than those that the symbols have.
+    What comes out of a data type or a closure is known by types alone, in which ``f32[n]`` may
+    stand for what only a run can tell to be of ``n`` elements.
     """
-    type_ = var.type
-    if not isinstance(type_, TensorType) or not any(isinstance(d, Poly) for d in type_.shape or ()):
-        return register
-    target = emitter.registers.fresh()
-    emitter.code.append(bc.MatchCast(target, register, type_, (), site))
-    return target
+    match type_:
+        case TensorType(shape=shape) if any(isinstance(d, Poly) for d in shape or ()):
+            scratch = emitter.registers.fresh()
+            emitter.code.append(bc.MatchCast(scratch, register, type_, (), site))
+        case TupleType(items=items):
+            for index, item in enumerate(items):
+                if any(isinstance(d, Poly) for t in leaves(item) for d in t.shape or ()):
+                    part = emitter.registers.fresh()
+                    emitter.code.append(bc.Project(part, register, index))
+                    emit_checks(emitter, part, item, site)
+        case _:
+            pass

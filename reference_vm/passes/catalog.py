@@ -15,6 +15,7 @@ from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.infer_types import InferTypes
 from reference_vm.passes.inline_functions import InlineFunctions
 from reference_vm.passes.insert_copies import InsertCopies
+from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.legalize import Legalize
 from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
 from reference_vm.passes.place import Place
@@ -40,6 +41,7 @@ _ALL: Final[tuple[type[Pass], ...]] = (
     InsertCopies,
     Legalize,
     Fuse,
+    LambdaLift,
     PlanMemory,
 )
 

@@ -14,7 +14,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
-from reference_vm.ir.nodes import Module
+from reference_vm.ir.nodes import Function, Module
 from reference_vm.ops.definition import OpDef
 from reference_vm.passes.cost_model import CostModel
 from reference_vm.types import HOST, DeviceMap, DeviceName
@@ -37,6 +37,9 @@ class Property(Enum):
 
     PRIMITIVE = "primitive"
     """Work is done only by functions marked ``primitive``, one kernel each."""
+
+    LIFTED = "lifted"
+    """No function is written inside another: closures are ``vm.closure``."""
 
     PLANNED = "planned"
     """Storage is explicit: ``vm.alloc_storage``, ``vm.invoke``, ``vm.kill``."""
@@ -63,6 +66,15 @@ class TargetTraits(Protocol):
 
     def alignment(self) -> int:
         """Bytes that every storage is aligned to."""
+        ...
+
+    def in_place(self, function: Function) -> frozenset[tuple[int, int]]:
+        """Return which results of a primitive function may be written over a parameter.
+
+        Each pair is a parameter and a result, by their indices; they have equal types, and the
+        kernel has read an element of the parameter for the last time when it writes that of the
+        result, whatever threads it runs on.
+        """
         ...
 
 

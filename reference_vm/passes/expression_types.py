@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -179,7 +179,8 @@ def _invoke(invoke: Invoke, variables: Mapping[Var, Var], signatures: Signatures
                 f"%{called.name}", str(callee), "a function", invoke.span
             )
             raise CompileError(problem)
-        type_ = _result_type(f"%{called.name}", callee, args, signatures, invoke.span)
+        here = symbols_in(callee)  # those of a value's type are symbols of this function
+        type_ = _result_type(f"%{called.name}", callee, args, signatures, invoke.span, here)
         return Typed(replace(invoke, callee=called, args=args), type_)
     name = invoke.callee.name
     if name not in signatures:
@@ -194,7 +195,9 @@ def _result_type(
     args: Sequence[Operand],
     signatures: Signatures,
     span: Span | None,
+    known: Collection[str] = (),
 ) -> Type:
+    """Return the type of a call's result; symbols of the caller are in ``known``."""
     if len(args) != len(callee.params):
         count = catalog.wrong_argument_count(name[1:], len(args), len(callee.params), span)
         raise CompileError(count)
@@ -211,7 +214,7 @@ def _result_type(
         if found is None or agreement(found, asked) is Agreement.NEVER:
             what = f"argument {index} of {name}"
             raise CompileError(catalog.type_mismatch(what, str(found), str(asked), span))
-    unknown = symbols_in(callee.result) - values.keys()
+    unknown = symbols_in(callee.result) - values.keys() - set(known)
     return substitute_dims(callee.result, values | dict.fromkeys(unknown, UNKNOWN))
 
 

@@ -21,150 +21,132 @@ After::
 
 Placement then sees one function. A parameter or result that the callee places, and the suffix of a
 call, become aliases that live there. What the callee promises of an argument and only a run can
-tell becomes a ``match_cast``. Functions that no entry needs are dropped. A function that calls
-itself, through others too, stays, and so do the calls of it.
+tell becomes a ``match_cast``. Functions that no entry needs are dropped.
+
+What stays a call: of a function that may call itself, through others too; of a large one that is
+called from several places; and any call that would make its function larger than `LIMIT`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
-from reference_vm.analysis.recursion import recursive
-from reference_vm.diagnostics import CompileError, catalog
+from reference_vm.analysis.recursion import mentioned, recursive
 from reference_vm.ir import rewrite
-from reference_vm.ir.nodes import (
-    Binding,
-    Closure,
-    Construct,
-    Expr,
-    Function,
-    FunctionValue,
-    GlobalRef,
-    Invoke,
-    Match,
-    Module,
-    Var,
-)
+from reference_vm.ir.nodes import Binding, Function, GlobalRef, Invoke, Module
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.inlining import Inliner
 from reference_vm.passes.policies import inherited
 
-LIMIT: Final = 1_000_000
+LIMIT: Final = 100_000
 """How many bindings a function may have after inlining."""
+
+SMALL: Final = 500
+"""How many bindings a function may have that is called from several places, to be inlined."""
 
 
 @final
 @dataclass(frozen=True)
 class InlineFunctions:
-    """``inline-functions``: make each entry one function, but for recursive calls."""
+    """``inline-functions``: put the bodies of functions where these are called."""
 
     name: ClassVar[str] = "inline-functions"
     requires: ClassVar[frozenset[Property]] = frozenset({Property.TYPED})
     establishes: ClassVar[frozenset[Property]] = frozenset()
 
     def run(self, module: Module, ctx: PassContext) -> Module:
-        """Return ``module`` with its entries, and the recursive functions that they need, alone.
-
-        Raises:
-            CompileError: ``not-yet-lowered`` for closures, data types and ``match``;
-                ``inlining-too-large`` for more bindings than `LIMIT`.
-        """
+        """Return ``module`` with its entries, and the functions that they still call or name."""
+        order = _callees_first(module)
         done: dict[str, Function] = {}
-        kept = recursive(module)
-        for name in _callees_first(module):
-            function = module.by_name[name]
-            _refuse_unlowered(function)
-            done[name] = _with_calls_inlined(function, done, kept)
-        entries = {f.name for f in module.entries}
-        staying = [done[f.name] for f in module.functions if f.name in done]
-        return module.with_functions([f for f in staying if f.name in entries | kept])
+        looping = recursive(module)
+        sites = Counter(name for caller in order for name in _called(module.by_name[caller]))
+        for name in order:
+            inlinable = {
+                callee: done[callee]
+                for callee in dict.fromkeys(_called(module.by_name[name]))
+                if callee not in looping and (sites[callee] == 1 or _size(done[callee]) <= SMALL)
+            }
+            done[name] = _with_calls_inlined(module.by_name[name], inlinable)
+        reached = _reached([done[f.name] for f in module.entries], done)
+        return module.with_functions([done[f.name] for f in module.functions if f.name in reached])
 
 
-def _calls(function: Function) -> Iterator[Invoke]:
+def _called(function: Function) -> Iterator[str]:
+    """Yield the functions that ``function`` calls by name, as often as it does."""
     for binding in rewrite.walk(function.body):
-        if isinstance(binding.value, Invoke):
-            yield binding.value
+        value = binding.value
+        if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
+            yield value.callee.name
 
 
 def _callees_first(module: Module) -> list[str]:
-    """Return what the entries need, each function after those it calls."""
-    order: list[str] = []
-    open_: dict[str, Iterator[Invoke]] = {}
+    """Return what the entries need, each function after those it calls or names."""
+    order: dict[str, None] = {}
+    open_: dict[str, Iterator[str]] = {}
     for entry in module.entries:
         if entry.name in order:
             continue
-        open_[entry.name] = _calls(entry)
+        open_[entry.name] = mentioned(entry)
         while open_:
             name = next(reversed(open_))
-            call = next(open_[name], None)
-            if call is None:
+            needed = next(open_[name], None)
+            if needed is None:
                 del open_[name]
-                order.append(name)
-                continue
-            callee = _callee(call)
-            if callee not in open_ and callee not in order:
-                open_[callee] = _calls(module.by_name[callee])
-    return order
+                order[name] = None
+            elif needed not in open_ and needed not in order:
+                open_[needed] = mentioned(module.by_name[needed])
+    return list(order)
 
 
-def _callee(call: Invoke) -> str:
-    if isinstance(call.callee, Var):
-        raise CompileError(catalog.not_yet_lowered("a call of a closure", call.span))
-    return call.callee.name
+def _reached(entries: Sequence[Function], functions: Mapping[str, Function]) -> set[str]:
+    """Return the names of the entries and of what they call or name, through others too."""
+    found = {f.name for f in entries}
+    stack = list(entries)
+    while stack:
+        new = set(mentioned(stack.pop())) - found
+        found |= new
+        stack += [functions[name] for name in new]
+    return found
 
 
-def _refuse_unlowered(function: Function) -> None:
-    problems = [
-        catalog.not_yet_lowered(construct, binding.value.span)
-        for binding in rewrite.walk(function.body)
-        if (construct := _unlowered(binding.value)) is not None
-    ]
-    if problems:
-        raise CompileError(*problems)
+def _size(function: Function) -> int:
+    return sum(1 for _ in rewrite.walk(function.body))
 
 
-def _unlowered(value: Expr) -> str | None:
-    match value:
-        case Construct():
-            return "a constructor of a data type"
-        case FunctionValue():
-            return "a function as a value"
-        case Match():
-            return "match"
-        case Closure():
-            return "a closure"
-        case Invoke(args=args) if any(isinstance(a, GlobalRef) for a in args):
-            return "a function as an argument"
-        case _:
-            return None
-
-
-def _with_calls_inlined(
-    function: Function, done: Mapping[str, Function], kept: Collection[str]
-) -> Function:
-    if not any(True for _ in _calls(function)):
+def _with_calls_inlined(function: Function, callees: Mapping[str, Function]) -> Function:
+    """Return ``function`` with its calls of ``callees`` inlined, as far as it may grow."""
+    if not callees:
         return function
     inliner, caller = Inliner(function), function
-    size = 0
+    size, depth = _size(function), rewrite.depth(function.body)
+    sizes = {name: _size(callee) for name, callee in callees.items()}
+    deep = {
+        name
+        for name, callee in callees.items()
+        if depth + rewrite.depth(callee.body) > rewrite.MAX_DEPTH
+    }
 
     def change(binding: Binding) -> Iterator[Binding]:
         nonlocal size, caller
-        if not isinstance(binding.value, Invoke) or _callee(binding.value) in kept:
-            size += 1
+        value = binding.value
+        name = value.callee.name if isinstance(value, Invoke) else None
+        callee = callees.get(name) if name is not None else None
+        if callee is None or name in deep or size + sizes[callee.name] > LIMIT:
             yield binding
             return
-        caller = inherited(caller, done[_callee(binding.value)])
-        for inner in inliner.inlined(binding, done[_callee(binding.value)]):
-            size += 1
-            yield inner
-        if size > LIMIT:
-            span = binding.value.span
-            raise CompileError(catalog.inlining_too_large(function.name, LIMIT, span))
+        found = inliner.inlined(binding, callee)
+        if found is None:
+            yield binding
+            return
+        caller = inherited(caller, callee)
+        size += sizes[callee.name]
+        yield from found
 
     body = rewrite.rebuild(function.body, change, {})
     return replace(caller, body=body)
 
 
-__all__ = ["LIMIT", "InlineFunctions"]
+__all__ = ["LIMIT", "SMALL", "InlineFunctions"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reference_vm.analysis.compatibility import (
@@ -18,15 +18,30 @@ from reference_vm.ir.nodes import (
     Alias,
     Binding,
     Call,
+    Closure,
     Function,
+    FunctionValue,
+    GlobalRef,
     Invoke,
     MakeTuple,
+    Operand,
     Project,
     ShapeLiteral,
     Var,
 )
 from reference_vm.source import Span
-from reference_vm.types import Attrs, AttrValue, Dim, Poly, TupleType, Type, leaves, substitute_dims
+from reference_vm.types import (
+    AdtType,
+    Attrs,
+    AttrValue,
+    Dim,
+    FunctionType,
+    Poly,
+    TupleType,
+    Type,
+    leaves,
+    substitute_dims,
+)
 from reference_vm.types.dim import Unknown, substitute, symbol
 
 
@@ -36,15 +51,26 @@ class Inliner:
     def __init__(self, caller: Function) -> None:
         self._taken = _symbols(caller)
 
-    def inlined(self, binding: Binding, callee: Function) -> Iterator[Binding]:
-        """Yield what replaces ``binding``, a call of ``callee``, which has no calls itself."""
+    def inlined(self, binding: Binding, callee: Function) -> Iterable[Binding] | None:
+        """Return what replaces ``binding``, a call of ``callee``; ``None`` if nothing can.
+
+        A call must stay if only a run can tell whether a data type or a function that it passes is
+        what ``callee`` promises.
+        """
         call = binding.value
         assert isinstance(call, Invoke)
-        args = [arg for arg in call.args if isinstance(arg, Var)]
-        values = self._dims(callee, args)
+        values = self._dims(callee, call.args)
         own = rewrite.retype(callee, lambda type_: substitute_dims(type_, values))
+        if not all(map(_can_pass, call.args, own.params)):
+            return None
+        return self._bindings(binding, call, own, values)
+
+    def _bindings(
+        self, binding: Binding, call: Invoke, own: Function, values: dict[str, Dim]
+    ) -> Iterator[Binding]:
+        """Yield the body of the callee, whose types are already in terms of the caller."""
         variables: dict[Var, Var] = {}
-        for param, arg in zip(own.params, args, strict=True):
+        for param, arg in zip(own.params, call.args, strict=True):
             passed: list[Binding] = []
             variables[param] = _passed(param, arg, passed, call.span)
             yield from passed
@@ -56,13 +82,14 @@ class Inliner:
             yield Binding(placed, Alias(body.result, call.span))
         yield Binding(binding.var, Alias(placed or body.result, call.span), binding.request)
 
-    def _dims(self, callee: Function, args: list[Var]) -> dict[str, Dim]:
+    def _dims(self, callee: Function, args: Sequence[Operand]) -> dict[str, Dim]:
         """Return what each symbol of ``callee`` is at this call, a new one where it is unknown."""
         values: dict[str, Dim] = {}
         for param, arg in zip(callee.params, args, strict=True):
-            assert param.type is not None
-            assert arg.type is not None
-            bind_symbols(param.type, arg.type, values)
+            if isinstance(arg, Var):
+                assert param.type is not None
+                assert arg.type is not None
+                bind_symbols(param.type, arg.type, values)
         for name in sorted(_symbols(callee)):
             if isinstance(values.get(name), Unknown | None):
                 values[name] = symbol(self._fresh(name))
@@ -78,21 +105,50 @@ class Inliner:
 
 
 def _symbols(function: Function) -> set[str]:
-    """Return the symbols that ``function`` binds, in its parameters and by ``match_cast``."""
+    """Return the symbols that ``function`` binds, in parameters and by ``match_cast``."""
     found: set[str] = set()
     for param in function.params:
         assert param.type is not None
         found |= symbols_in(param.type)
     for binding in rewrite.walk(function.body):
         value = binding.value
+        if isinstance(value, Closure):
+            found |= {s for p in value.params if p.type is not None for s in symbols_in(p.type)}
         if isinstance(value, Call) and value.op == "match_cast" and binding.var.type is not None:
             found |= bound_symbols(binding.var.type)
     return found
 
 
-def _passed(param: Var, arg: Var, made: list[Binding], span: Span | None) -> Var:
+def _can_pass(arg: Operand, param: Var) -> bool:
+    """Whether an argument can stand for ``param``, after casts of tensors at most."""
+    assert param.type is not None
+    if not isinstance(arg, Var):
+        return not symbols_in(param.type)
+    assert arg.type is not None
+    if agreement(arg.type, param.type) is Agreement.ALWAYS:
+        return True
+    return not any(isinstance(t, AdtType | FunctionType) for t in _items(param.type))
+
+
+def _items(type_: Type) -> Iterator[Type]:
+    """Yield the items of nested tuples, or ``type_`` itself."""
+    stack = [type_]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, TupleType):
+            stack.extend(top.items)
+        else:
+            yield top
+
+
+def _passed(param: Var, arg: Operand, made: list[Binding], span: Span | None) -> Var:
     """Return what stands for ``param``; what has to be computed for it is added to ``made``."""
     assert param.type is not None
+    if isinstance(arg, GlobalRef):
+        var = Var(param.name, param.type)
+        made.append(Binding(var, FunctionValue(arg, span)))
+        return var
+    assert isinstance(arg, Var)
     assert arg.type is not None
     var = arg
     if agreement(arg.type, param.type) is not Agreement.ALWAYS:

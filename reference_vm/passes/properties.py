@@ -170,6 +170,13 @@ def _computing(module: Module, ctx: PassContext) -> Iterator[str]:
                 yield f"%{binding.var.name} is computed outside of a primitive function"
 
 
+def _nested(module: Module, ctx: PassContext) -> Iterator[str]:
+    for function in module.functions:
+        for binding in rewrite.walk(function.body):
+            if isinstance(binding.value, Closure):
+                yield f"%{binding.var.name} is a closure"
+
+
 def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
     yield from _computing(module, ctx)
     for function in module.functions:
@@ -188,6 +195,7 @@ _CHECKS: Final[Mapping[Property, Check]] = MappingProxyType(
         Property.PLACED: _unplaced,
         Property.DEVICE_LOCAL: _remote,
         Property.PRIMITIVE: _computing,
+        Property.LIFTED: _nested,
         Property.PLANNED: _unplanned,
     }
 )

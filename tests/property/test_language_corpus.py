@@ -13,6 +13,7 @@ from reference_vm.passes.catalog import default_pipeline
 from reference_vm.passes.context import Pass, PassContext
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.infer_types import InferTypes
+from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.text import parse, print_module
 from reference_vm.types import HOST, DeviceMap, DeviceName
@@ -81,7 +82,7 @@ def test_the_output_of_every_pass_prints_parses_and_is_well_formed(typed: list[M
         devices = {v.role: DeviceName("sim", i) for i, v in enumerate(module.vdevices)}
         ctx = PassContext(OPS, DeviceMap.of(devices | {"host": HOST}))
         lowered = module
-        for pass_ in (*default_pipeline(), Fuse(), PlanMemory()):
+        for pass_ in (*default_pipeline(), Fuse(), LambdaLift(), PlanMemory()):
             after = _lowered(pass_, lowered, ctx)
             if after is None:
                 break
