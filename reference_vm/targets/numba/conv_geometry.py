@@ -82,6 +82,24 @@ class Geometry:
         """Whether the operand itself is the planes."""
         return self.plane == self.sizes and self.planes == 1 and not any(self.pads)
 
+    @property
+    def are_rows(self) -> bool:
+        """Whether the window of each place is a row of the operand, one after another."""
+        d, h, w = self.outputs
+        return (
+            self.channels == self.groups == 1
+            and d == h == self.sizes[0] == self.sizes[1] == 1
+            and self.dilations[2] == 1
+            and not any(self.pads)
+            and (w - 1) * self.strides[2] + self.kernel[2] <= self.sizes[2]
+        )
+
+    def starts(self) -> Any:
+        """Return where the window of each place begins, in elements from the first one."""
+        d, h, w = (np.arange(n, dtype=np.int64) for n in self.outputs)
+        _, high, wide = self.plane
+        return (((d[:, None] * high + h)[:, :, None] * wide) + w).reshape(-1)
+
     def offsets(self) -> Any:
         """Return where each tap of a group reads, in elements from the place in the planes."""
         deep, high, wide = self.plane

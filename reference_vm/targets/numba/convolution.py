@@ -19,6 +19,7 @@ from reference_vm.ir.nodes import Call, Function, Var
 from reference_vm.jit.machine import Machine
 from reference_vm.ops.windows import windows_of
 from reference_vm.targets.numba.conv_geometry import Geometry, geometry
+from reference_vm.targets.numba.dots import block_columns
 from reference_vm.targets.numba.making import Tools
 from reference_vm.targets.numba.planes import (
     PackForm,
@@ -31,6 +32,7 @@ from reference_vm.targets.numba.planes import (
 )
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.rounding import RoundForm, print_round
+from reference_vm.targets.numba.rows import GatherForm, RowsForm, print_gather, print_rows
 from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.taps import Tile, print_taps
 from reference_vm.targets.numba.vectors import Lanes, Registers, lanes, registers
@@ -42,6 +44,12 @@ from reference_vm.types.dtype import BF16, F16, F32, F64
 OPERATORS: Final = frozenset({"conv", "conv_integer"})
 
 _ALIGNMENT: Final = 64
+
+_LONG: Final = 32
+"""Taps from which on products of rows may pay: at the end of each the lanes are folded."""
+
+_OVERLAP: Final = 4
+"""Frames a quarter of a vector apart, or farther, are done as rows."""
 
 _CHUNKS: Final = 8
 """Parts that work is cut into, at least, if it is large."""
@@ -160,6 +168,77 @@ class _Stages:
         return NativeCall(inputs, (shape,), tuple(self.stages), workspace, kept)
 
     def _plan(self, shape: Dims) -> None:
+        if self._is_by_rows():
+            self._by_rows()
+        else:
+            self._by_taps(shape)
+
+    def _is_by_rows(self) -> bool:
+        """Whether products of rows do better: no vector of places is full, or windows are rows."""
+        g = self.g
+        plain = self.planner.call.op == "conv" and self.planner.result in (F32, F64)
+        if not plain or g.depth < _LONG:
+            return False
+        few = g.spanned < self.lanes.count
+        return few or (g.are_rows and g.strides[2] * _OVERLAP >= self.lanes.count)
+
+    def _by_rows(self) -> None:
+        g, planner = self.g, self.planner
+        places = math.prod(g.outputs)
+        direct = g.are_rows
+        windows = 0 if direct else self._windows(places)
+        at = [planner.address(i) for i in range(3)]
+        assert at[0] is not None
+        assert at[1] is not None
+        form = RowsForm(self.lanes, direct, at[0], at[1], at[2], planner.addresses - 1)
+        blocks = -(-places // block_columns(self.lanes))
+        units = g.images * g.groups * blocks
+        chunk = -(-g.features // max(1, -(-_CHUNKS // units)))
+        chunk = -(-chunk // self.lanes.count) * self.lanes.count
+        words = form.words()
+        block = words.block(
+            windows=windows,
+            image=math.prod(g.sizes) if direct else g.groups * places * g.depth,
+            group=0 if direct else places * g.depth,
+            distance=g.strides[2] if direct else g.depth,
+            depth=g.depth,
+            features=g.features,
+            places=places,
+            groups=g.groups,
+            chunk=chunk,
+            chunks=-(-g.features // chunk),
+            blocks=blocks,
+        )
+        entry = self._compile("rows", form, print_rows)
+        high = units * -(-g.features // chunk)
+        self.stages.append(
+            Stage(entry, block, 0, high, g.multiplications, workspace_word=words.workspace)
+        )
+
+    def _windows(self, places: int) -> int:
+        """Add the stages that gather windows; return where they begin."""
+        g = self.g
+        planes = self._planes(0)
+        count = g.images * g.groups * places
+        begin = self._room(count * g.depth)
+        form = GatherForm(self.lanes, self.planner.addresses)
+        words = form.words()
+        block = words.block(
+            planes=planes,
+            windows=begin,
+            offsets=self._table(g.offsets()),
+            starts=self._table(g.starts()),
+            depth=g.depth,
+            places=places,
+            group=math.prod(g.plane) * g.planes * g.channels,
+        )
+        entry = self._compile("gather", form, print_gather)
+        self.stages.append(
+            Stage(entry, block, 0, count, count * g.depth, workspace_word=words.workspace)
+        )
+        return begin
+
+    def _by_taps(self, shape: Dims) -> None:
         g, tile = self.g, self._tile()
         planes = 0 if tile.direct else self._planes(tile.places)
         packed, bias = self._packed(tile.rows)

@@ -14,8 +14,10 @@ from reference_vm.targets import numba
 _PRINTERS: Final = (
     "assembly.py",
     "blocks.py",
+    "dots.py",
     "planes.py",
     "rounding.py",
+    "rows.py",
     "taps.py",
     "vectors.py",
 )
