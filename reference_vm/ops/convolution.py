@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference_vm.ops.checks import agree_on_dtype, tensor_of
+from reference_vm.ops.checks import agree_on_dtype, expect_rank, tensor_of
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
 from reference_vm.ops.correlation import correlate
 from reference_vm.ops.definition import (
@@ -24,7 +24,7 @@ from reference_vm.ops.windows import (
     checked_outputs,
     windows_of,
 )
-from reference_vm.types import Dim, DType, TensorType, Type
+from reference_vm.types import UNKNOWN, Dim, DType, TensorType, Type
 from reference_vm.types import dim as dims
 from reference_vm.types.dtype import FLOATS, I8, I32, U8
 
@@ -72,7 +72,21 @@ def _infer_conv_integer(call: OpCall) -> Type:
     tensor_of(call, 1, (U8, I8))
     agree_on_dtype(call, (0, 2))
     agree_on_dtype(call, (1, 3))
-    return infer_windowed(call, I32)
+    result = infer_windowed(call, I32)
+    _check_zero_point(call, 2, 1)
+    _check_zero_point(call, 3, UNKNOWN if result.shape is None else result.shape[1])
+    return result
+
+
+def _check_zero_point(call: OpCall, index: int, count: Dim) -> None:
+    """Check that a zero point is one number, or a vector of so many."""
+    if not call.present(index):
+        return
+    expect_rank(call, index, (0, 1))
+    shape = call.tensor(index).shape
+    if shape and shape[0] != 1:
+        name = call.op.operand(index).name
+        agreed(call, shape[0], count, f"the length of operand {name}")
 
 
 @lifted

@@ -97,6 +97,8 @@ def _infer_split(call: OpCall) -> TupleType:
     sizes = integers(call, 1) if call.present(1) else None
     if sizes is not None and len(sizes) != count:
         raise call.error("shape-mismatch", f"{len(sizes)} sizes for num_outputs = {count}")
+    if any(isinstance(size, int) and size < 0 for size in sizes or ()):
+        raise call.error("shape-mismatch", f"sizes {str_shape(sizes)}, but no size is negative")
     if x.shape is None:
         return TupleType((TensorType(x.dtype, None),) * count)
     axis = normalize_axis(call, call.attrs["axis"], len(x.shape))

@@ -113,7 +113,26 @@ def _infer_matmul_integer(call: OpCall) -> Type:
     a, b = tensor_of(call, 0, QUANTIZED[:2]), tensor_of(call, 1, QUANTIZED[:2])
     agree_on_dtype(call, (0, 2))
     agree_on_dtype(call, (1, 3))
+    for index, operand in ((2, a), (3, b)):
+        if call.present(index):
+            _check_zero_point(call, index, operand.shape)
     return TensorType(I32, _product_shape(call, a.shape, b.shape))
+
+
+def _check_zero_point(call: OpCall, index: int, operand: Shape | None) -> None:
+    """Check that a zero point is one number, or one for each row of ``a`` or column of ``b``."""
+    found = call.tensor(index).shape
+    if found is None or operand is None or not found:
+        return
+    name = call.op.operand(index).name
+    if len(found) > len(operand):
+        limit = f"expected at most {len(operand)}"
+        raise call.error("rank-mismatch", f"operand {name} has rank {len(found)}, {limit}")
+    per_row = index == 2 and len(found) == 1 and len(operand) > 1
+    fitted = operand[-2:-1] if per_row else operand[len(operand) - len(found) :]
+    for size, expected in zip(found, fitted, strict=True):
+        if size != 1:
+            agreed(call, size, expected, f"a dim of operand {name}")
 
 
 def _product_shape(call: OpCall, a: Shape | None, b: Shape | None) -> Shape | None:
@@ -142,7 +161,7 @@ def _compute_matmul_integer(
     left, right = a.astype(xp.float64), b.astype(xp.float64)
     try:
         if a_zero_point is not None:
-            per_row = a_zero_point.ndim == 1 and a_zero_point.size > 1
+            per_row = a_zero_point.ndim == 1 and a_zero_point.size != 1
             left = left - (a_zero_point[:, None] if per_row else a_zero_point).astype(xp.float64)
         if b_zero_point is not None:
             right = right - b_zero_point.astype(xp.float64)

@@ -67,7 +67,7 @@ def _resolved(shape: Shape | None, target: Shape, copied: frozenset[int]) -> Sha
     if shape is not None and max(copied, default=-1) >= len(shape):
         raise ValueError(f"{str_shape(target)} copies a dim that {str_shape(shape)} lacks")
     dims = tuple(_source(shape, i) if i in copied else d for i, d in enumerate(target))
-    place = _open_place(dims)
+    place = _open_place(dims, copied)
     if place is None:
         if is_different(element_count(shape), product(dims)):
             raise _wrong_count(shape, dims)
@@ -88,14 +88,17 @@ def _source(shape: Shape | None, axis: int) -> Dim:
     return UNKNOWN if shape is None else shape[axis]
 
 
-def _open_place(dims: Shape) -> int | None:
-    """Return the place that the number of elements decides: of -1, or the only unknown dim."""
+def _open_place(dims: Shape, copied: frozenset[int]) -> int | None:
+    """Return the place that the number of elements decides: of -1, or the only unknown dim.
+
+    A dim that is copied is decided, known or not.
+    """
     negative = [i for i, d in enumerate(dims) if isinstance(d, int) and d < 0]
     if len(negative) > 1 or any(dims[i] != -1 for i in negative):
         raise ValueError(f"{str_shape(dims)} has negative sizes beside one -1")
     if negative:
         return negative[0]
-    unknown = [i for i, d in enumerate(dims) if isinstance(d, Unknown)]
+    unknown = [i for i, d in enumerate(dims) if isinstance(d, Unknown) and i not in copied]
     return unknown[0] if len(unknown) == 1 else None
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, final
 
 from reference_vm.ops.definition import Array, Attr, DataError, Namespace, OpCall
-from reference_vm.ops.shapes import least
+from reference_vm.ops.shapes import greatest, least
 from reference_vm.types import Dim, Shape
 from reference_vm.types import dim as dims
 
@@ -145,7 +145,7 @@ def checked_outputs(call: OpCall, windows: Windows, sizes: Sequence[Dim]) -> Sha
     for axis, count in enumerate(found):
         if isinstance(count, int) and count <= 0 and sizes[axis] != 0:
             raise call.error("shape-mismatch", _too_large(windows, axis, sizes[axis]))
-    return tuple(max(0, d) if isinstance(d, int) else d for d in found)
+    return tuple(greatest(d, 0) for d in found)
 
 
 def _too_large(windows: Windows, axis: int, size: Dim) -> str:

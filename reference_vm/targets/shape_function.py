@@ -44,7 +44,7 @@ from reference_vm.types.dim import evaluate, symbols
 _KEPT: Final = 64
 """Sets of operands that the answer is remembered for."""
 
-_TRIED: Final = (1009, 0)
+_TRIED: Final = (1009, 0, 1, 2, 3, 5)
 """The first of the sizes that symbols are tried with, each one more than the last."""
 
 
@@ -154,14 +154,14 @@ class ShapeFunction:
         return _Known(typed.type if told is None else told)
 
 
-def shape_function(function: Function) -> ShapeFunction:
+def shape_function(function: Function, ops: Mapping[str, OpDef] = OPS) -> ShapeFunction:
     """Return the shape function of a primitive function."""
     host: set[Operand] = set()
     for binding in function.body.bindings():
         if isinstance(binding.value, Call):
-            op = OPS[binding.value.op]
+            op = ops[binding.value.op]
             host.update(a for i, a in enumerate(binding.value.args) if op.is_host_operand(i))
-    return ShapeFunction(function, tuple(p in host for p in function.params))
+    return ShapeFunction(function, tuple(p in host for p in function.params), ops)
 
 
 def _tried(params: Sequence[Var], first: int) -> list[Dims]:
