@@ -11,6 +11,7 @@ from rich.console import Console
 
 import benchmarks
 from benchmarks import __main__ as bench
+from benchmarks import peers, rows
 from benchmarks.figures import FILE, Figure, figure, noted
 
 HERE = Path(benchmarks.__path__[0])
@@ -25,7 +26,7 @@ def runnable() -> set[str]:
 
 
 def test_every_script_is_in_the_table_or_left_out_for_a_reason() -> None:
-    assert set(bench.SCRIPTS) | set(bench.ELSEWHERE) == runnable()
+    assert {*bench.SCRIPTS, *bench.ELSEWHERE, *peers.SCRIPTS} == runnable()
     assert not set(bench.SCRIPTS) & set(bench.ELSEWHERE)
 
 
@@ -67,35 +68,35 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
     ids=["kept", "missed", "failed", "silent"],
 )
 def test_how_a_script_ended_is_said(script: Script, body: str, problem: str, code: int) -> None:
-    row = bench.run(script(body), (), 60.0)
+    row = rows.run(script(body), (), 60.0)
 
     assert row.problem == problem
-    assert bench.exit_code([row]) == code
+    assert rows.exit_code([row]) == code
 
 
 def test_a_script_without_time_is_not_run_and_the_run_incomplete() -> None:
-    row = bench.run("minilm", (), 0.0)
+    row = rows.run("minilm", (), 0.0)
 
     assert row.problem == "not run: no time left"
-    assert bench.exit_code([row]) == 6
-    assert bench.exit_code([row, bench.Row("other", (), 1.0, "exit code 1")]) == 1
+    assert rows.exit_code([row]) == 6
+    assert rows.exit_code([row, rows.Row("other", (), 1.0, "exit code 1")]) == 1
 
 
 def test_a_script_that_is_cut_short_keeps_what_it_found(script: Script) -> None:
-    row = bench.run(script("figure('rate', 1, '/s')\nimport time; time.sleep(60)"), (), 5.0)
+    row = rows.run(script("figure('rate', 1, '/s')\nimport time; time.sleep(60)"), (), 5.0)
 
     assert (row.problem, row.ran) == ("not finished: no time left", False)
     assert [figure.what for figure in row.figures] == ["rate"]
-    assert bench.exit_code([row]) == 6
+    assert rows.exit_code([row]) == 6
 
 
 def test_the_table_has_a_line_for_each_figure_and_each_problem() -> None:
     figures = (Figure("a", 1.234, " s", most=1.0), Figure("b", 123456, "/s"))
-    rows = [bench.Row("one", figures, 3.0), bench.Row("two", (), 0.0, "not run: x", ran=False)]
+    found = [rows.Row("one", figures, 3.0), rows.Row("two", (), 0.0, "not run: x", ran=False)]
     console = Console(width=100, file=sys.stdout)
 
     with console.capture() as captured:
-        console.print(bench.table(rows))
+        console.print(rows.table(found))
 
     lines = [line for line in captured.get().splitlines() if "│" in line]
     assert [[cell.strip() for cell in line.strip("│").split("│")] for line in lines] == [
@@ -124,3 +125,14 @@ def test_a_figure_is_printed_and_noted(
         "rate: nan/s, at least 2/s: MISSED",
     ]
     assert [found.what for found in noted(file)] == ["time", "rate"]
+
+
+def test_the_page_of_peers_says_what_was_kept_missed_and_not_run() -> None:
+    figures = (Figure("one", 0.9, " times", most=1.0), Figure("two", 1.2, " times", most=1.0))
+    found = peers.page(
+        [rows.Row("minilm", figures, 1.0), rows.Row("other", (), 0.0, "not run: no jax", ran=False)]
+    )
+
+    assert "| `minilm` | one | 0.9 times | at most 1 times | kept |" in found
+    assert "|  | two | 1.2 times | at most 1 times | **missed** |" in found
+    assert "| `other` | not run: no jax | | | not run |" in found
