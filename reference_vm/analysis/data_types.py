@@ -24,6 +24,7 @@ from reference_vm.types import (
     TensorType,
     TupleType,
     Type,
+    substitute_params,
     tensors,
 )
 
@@ -72,7 +73,7 @@ class DataTypes:
         """Return the types of the fields in a value of the data type with these arguments."""
         adt, declared = self._constructors[constructor]
         values = dict(zip(adt.params, args, strict=True))
-        return tuple(substituted(t, values) for t in declared.fields)
+        return tuple(substitute_params(t, values) for t in declared.fields)
 
     def field_leaves(
         self, constructor: str, args: Sequence[Type]
@@ -132,20 +133,4 @@ def direct_leaves(type_: Type) -> tuple[bool, ...]:
     return tuple(found)
 
 
-def substituted(type_: Type, values: Mapping[str, Type]) -> Type:
-    """Return ``type_`` with type parameters replaced."""
-    match type_:
-        case AdtType(name=name, args=args):
-            if not args and name in values:
-                return values[name]
-            return AdtType(name, tuple(substituted(t, values) for t in args)) if args else type_
-        case TupleType(items=items):
-            return TupleType(tuple(substituted(t, values) for t in items))
-        case FunctionType(params=params, result=result):
-            inner = tuple(substituted(t, values) for t in params)
-            return FunctionType(inner, substituted(result, values))
-        case TensorType() | ShapeType():
-            return type_
-
-
-__all__ = ["DataTypes", "Declared", "FieldLeaf", "Slot", "direct_leaves", "substituted"]
+__all__ = ["DataTypes", "Declared", "FieldLeaf", "Slot", "direct_leaves"]

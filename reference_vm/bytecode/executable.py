@@ -6,14 +6,15 @@ bytes, or say in which weights file they lie.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, Union, final
 
 from reference_vm.bytecode.instructions import Instruction
+from reference_vm.bytecode.symbols import lone_symbols
 from reference_vm.source import Span
-from reference_vm.types import DeviceName, DType, Type
+from reference_vm.types import DeviceName, DType, Type, substitute_params
 
 
 @final
@@ -81,6 +82,15 @@ class DataTypeSlot:
     params: tuple[str, ...]
     constructors: tuple[ConstructorSlot, ...]
 
+    def fields(self, tag: int, args: Sequence[Type]) -> tuple[Type, ...]:
+        """Return the types of the fields of a value of the data type with these arguments."""
+        values = dict(zip(self.params, args, strict=True))
+        return tuple(substitute_params(t, values) for t in self.constructors[tag].fields)
+
+    def tag(self, constructor: object) -> int | None:
+        """Return the tag of a constructor, by its name; ``None`` if there is none of that name."""
+        return next((i for i, c in enumerate(self.constructors) if c.name == constructor), None)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -127,6 +137,13 @@ class FunctionCode:
     """Whether its parameters are lent to it, since it is called from outside only; otherwise each
     is handed over."""
 
+    @cached_property
+    def hidden_symbols(self) -> tuple[str, ...]:
+        """The symbols that stand alone only inside data types in the parameters."""
+        told = {s for p in self.params for s in lone_symbols(p.type, inside=False)}
+        all_ = (s for p in self.params for s in lone_symbols(p.type, inside=True))
+        return tuple(s for s in dict.fromkeys(all_) if s not in told)
+
 
 @final
 @dataclass(frozen=True)
@@ -147,3 +164,8 @@ class Executable:
     def indices(self) -> Mapping[str, int]:
         """The index of each function, by name."""
         return {f.name: i for i, f in enumerate(self.functions)}
+
+    @cached_property
+    def types_by_name(self) -> Mapping[str, int]:
+        """The index of each data type, by name."""
+        return {t.name: i for i, t in enumerate(self.data_types)}

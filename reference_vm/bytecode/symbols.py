@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_vm.types import Dim, Poly, ShapeType, TensorType, TupleType, Type
+from reference_vm.types import (
+    AdtType,
+    Dim,
+    FunctionType,
+    Poly,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from reference_vm.types.dim import symbols
 
 
@@ -14,9 +23,30 @@ def symbols_in(type_: Type | None) -> Iterator[str]:
         case TensorType(shape=dims) | ShapeType(dims=dims):
             for dim in dims or ():
                 yield from sorted(symbols(dim))
-        case TupleType(items=items):
+        case TupleType(items=items) | AdtType(args=items):
             for item in items:
                 yield from symbols_in(item)
+        case FunctionType(params=params, result=result):
+            for item in (*params, result):
+                yield from symbols_in(item)
+        case _:
+            return
+
+
+def lone_symbols(type_: Type, *, inside: bool) -> Iterator[str]:
+    """Yield the symbols that stand alone as a dim of a tensor or a shape.
+
+    With ``inside``, tensors that lie in data types count too, otherwise only those in tuples.
+    """
+    match type_:
+        case TensorType(shape=dims) | ShapeType(dims=dims):
+            yield from (s for d in dims or () if (s := lone_symbol(d)) is not None)
+        case TupleType(items=items):
+            for item in items:
+                yield from lone_symbols(item, inside=inside)
+        case AdtType(args=items) if inside:
+            for item in items:
+                yield from lone_symbols(item, inside=inside)
         case _:
             return
 

@@ -182,15 +182,6 @@ def nesting_too_deep(function: str, found: int, limit: int, span: Span | None) -
     )
 
 
-def not_yet_lowered(construct: str, span: Span | None) -> Diagnostic:
-    return Diagnostic(
-        code="not-yet-lowered",
-        message=f"{construct} parses and verifies, but is not lowered",
-        span=span,
-        help="first-order functions, recursive ones too, and if are lowered",
-    )
-
-
 def type_mismatch(what: str, found: str, expected: str, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="type-mismatch",
@@ -735,15 +726,6 @@ def value_on_two_devices(
         span=reader,
         help="policy error makes no copies: write device_copy, or choose policy copy",
         notes=((f"%{name} is {there} on @{first} here", span),),
-    )
-
-
-def inlining_too_large(function: str, limit: int, span: Span | None) -> Diagnostic:
-    return Diagnostic(
-        code="inlining-too-large",
-        message=f"@{function} has more than {limit:,} bindings once its calls are inlined",
-        span=span,
-        help="call the function fewer times, or make it smaller",
     )
 
 

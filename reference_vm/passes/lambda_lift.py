@@ -34,8 +34,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
-from reference_vm.analysis.compatibility import bound_symbols, symbols_in
+from reference_vm.analysis.compatibility import bound_symbols, forget_symbols, symbols_in
 from reference_vm.analysis.recursion import CLOSURE
+from reference_vm.bytecode.symbols import lone_symbols
+from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
     Binding,
@@ -74,12 +76,12 @@ class LambdaLift:
         taken = {f.name for f in module.functions}
         functions: list[Function] = []
         for function in module.functions:
-            if is_primitive(function) or not _has_closures(function):
+            if is_primitive(function):
                 functions.append(function)
                 continue
             lifter = _Lifter(function, taken)
-            lifted = lifter.run()
-            functions += [lifted, *lifter.made]
+            lifted = lifter.run() if _has_closures(function) else function
+            functions += map(without_untold, (lifted, *lifter.made))
         return module.with_functions(functions)
 
 
@@ -169,6 +171,32 @@ class _Lifter:
         return candidate
 
 
+def without_untold(function: Function) -> Function:
+    """Return ``function`` with ``?`` for each symbol that stands in types of functions only.
+
+    No run can tell it from the parameters: a function that is passed has no dims.
+
+    Raises:
+        CompileError: A shape or an attribute is made of such a symbol.
+    """
+    types = [p.type for p in function.params if p.type is not None]
+    all_ = {s for t in types for s in bound_symbols(t)}
+    told = {s for t in types for s in lone_symbols(t, inside=True)}
+    untold = all_ - told
+    if not untold:
+        return function
+    for binding in rewrite.walk(function.body):
+        for name in sorted(set(_in_expression(binding.value)) & untold):
+            raise CompileError(catalog.unbound_dim(name, binding.value.span))
+    known = told | {
+        s
+        for b in rewrite.walk(function.body)
+        if b.var.type is not None
+        for s in symbols_in(b.var.type) - untold
+    }
+    return rewrite.retype(function, lambda type_: forget_symbols(type_, known))
+
+
 def _bound_by(variables: Iterable[Var]) -> frozenset[str]:
     """Return the symbols that the values of variables tell: those of tensors and shapes."""
     found: set[str] = set()
@@ -189,14 +217,20 @@ def _used(closure: Closure) -> set[str]:
     types = [closure.result, *(v.type for v in (*closure.params, *rewrite.bound(closure.body)))]
     found = {s for t in types if t is not None for s in symbols_in(t)}
     for binding in rewrite.walk(closure.body):
-        match binding.value:
-            case ShapeLiteral(dims=dims):
-                found.update(s for d in dims for s in symbols(d))
-            case Call(attrs=attrs):
-                found.update(s for value in attrs.values() for s in _in_attribute(value))
-            case _:
-                pass
+        found.update(_in_expression(binding.value))
     return found
+
+
+def _in_expression(value: Expr) -> Iterator[str]:
+    """Yield the symbols that an expression names itself, in a shape or an attribute."""
+    match value:
+        case ShapeLiteral(dims=dims):
+            yield from (s for d in dims for s in symbols(d))
+        case Call(attrs=attrs):
+            for attribute in attrs.values():
+                yield from _in_attribute(attribute)
+        case _:
+            return
 
 
 def _in_attribute(value: AttrValue) -> Iterator[str]:

@@ -1,28 +1,40 @@
 """Arguments: checked against the parameters, and taken to where these live.
 
 A caller hands over NumPy arrays, nested in tuples as the parameter's type says, or `DeviceArray`s
-that it put on a device before. An array for a parameter that lives on the host is used where it
-is, without a copy.
+that it put on a device before. A value of a data type is a tuple whose first item is the name of a
+constructor, and whose others are its fields: ``("Cons", x, ("Nil",))``. An array for a parameter
+that lives on the host is used where it is, without a copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from reference_vm.bytecode.executable import FunctionCode, Parameter
+from reference_vm.bytecode.executable import Executable, FunctionCode, Parameter
 from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.transfer import transfer
 from reference_vm.runtime.frames import Run
+from reference_vm.runtime.holds import Data
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.log import Template, Timing
+from reference_vm.runtime.nesting import Inner, Leaf, rebuilt
 from reference_vm.runtime.sizes import ADDRESSES
 from reference_vm.runtime.symbols import BindError
 from reference_vm.runtime.trace import Cause
-from reference_vm.types import HOST, DeviceName, ShapeType, TensorType, TupleType, Type
+from reference_vm.types import (
+    HOST,
+    AdtType,
+    DeviceName,
+    FunctionType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from reference_vm.types.arrays import from_numpy, to_numpy
 
 
@@ -50,34 +62,85 @@ def place_arguments(image: Image, code: FunctionCode, args: Sequence[Any], run: 
     Raises:
         BindError: An argument is not what its parameter says.
     """
-    checked = [_check(p, p.type, arg, "") for p, arg in zip(code.params, args, strict=True)]
+    checkers = [_Checker(image.executable, p) for p in code.params]
+    checked = [
+        rebuilt((p.type, arg, ""), checker.look)
+        for p, arg, checker in zip(code.params, args, checkers, strict=True)
+    ]
     return [
-        _Placer(image, run, p).place(p.type, value)
+        rebuilt((p.type, value), _Placer(image, run, p).look)
         for p, value in zip(code.params, checked, strict=True)
     ]
 
 
-def _check(parameter: Parameter, type_: Type, arg: Any, path: str) -> Any:
-    """Return ``arg`` with its leaves as C-contiguous native arrays or device arrays."""
-    if isinstance(type_, TupleType):
-        if not isinstance(arg, tuple | list) or len(arg) != len(type_.items):
+_Given: TypeAlias = tuple[Type, Any, str]
+"""What is asked for, what was given, and where in the argument that is."""
+
+
+@final
+@dataclass(frozen=True)
+class _Checker:
+    """Checks one argument; its leaves become C-contiguous native arrays, or are device arrays."""
+
+    executable: Executable
+    parameter: Parameter
+
+    def look(self, given: _Given) -> Leaf | Inner[_Given]:
+        type_, arg, path = given
+        if isinstance(type_, TupleType):
+            return self._tuple(type_, arg, path)
+        if isinstance(type_, AdtType):
+            return self._data(type_, arg, path)
+        if isinstance(type_, ShapeType):
+            return Leaf(_check_dims(self.parameter, type_, arg))
+        if isinstance(type_, FunctionType):
             raise BindError(
-                parameter,
+                self.parameter,
                 "argument-type",
-                f"found {_described(arg)}, expected {type_}{path}",
+                f"it is a function, {type_}{path}, which only the program itself can make",
             )
-        return tuple(
-            _check(parameter, t, a, f"{path}[{i}]")
-            for i, (t, a) in enumerate(zip(type_.items, arg, strict=True))
-        )
-    if isinstance(type_, ShapeType):
-        return _check_dims(parameter, type_, arg)
-    assert isinstance(type_, TensorType), type_
-    array = arg if isinstance(arg, DeviceArray) else _as_array(parameter, type_, arg)
-    if isinstance(array, DeviceArray) and array.donated:
-        raise BindError(parameter, "use-after-donation", "it was donated to an earlier run")
-    _check_tensor(parameter, type_, array)
-    return array
+        return Leaf(self._tensor(type_, arg))
+
+    def _tuple(self, type_: TupleType, arg: Any, path: str) -> Inner[_Given]:
+        if not isinstance(arg, tuple | list) or len(arg) != len(type_.items):
+            message = f"found {_described(arg)}, expected {type_}{path}"
+            raise BindError(self.parameter, "argument-type", message)
+        pairs = enumerate(zip(type_.items, arg, strict=True))
+        return Inner([(t, a, f"{path}[{i}]") for i, (t, a) in pairs], _as_it_is)
+
+    def _data(self, type_: AdtType, arg: Any, path: str) -> Inner[_Given]:
+        index = self.executable.types_by_name[type_.name]
+        slot = self.executable.data_types[index]
+        name = arg[0] if isinstance(arg, tuple | list) and arg else None
+        tag = slot.tag(name) if isinstance(name, str) else None
+        if tag is None:
+            found = f"the constructor {name}" if isinstance(name, str) else _described(arg)
+            known = ", ".join(f"({c.name!r}, …)" for c in slot.constructors)
+            message = f"found {found}, expected {type_}{path}: a tuple, one of {known}"
+            raise BindError(self.parameter, "argument-type", message)
+        fields = slot.fields(tag, type_.args)
+        if len(arg) != 1 + len(fields):
+            message = f"found {name} with {len(arg) - 1} fields, expected {len(fields)}{path}"
+            raise BindError(self.parameter, "argument-type", message)
+        inside = f"{path}[{slot.constructors[tag].name}]" if len(path) < _PATH else path
+        items = [(t, a, inside) for t, a in zip(fields, arg[1:], strict=True)]
+        return Inner(items, lambda made: Data(index, tag, made))
+
+    def _tensor(self, type_: TensorType, arg: Any) -> Any:
+        array = arg if isinstance(arg, DeviceArray) else _as_array(self.parameter, type_, arg)
+        if isinstance(array, DeviceArray) and array.donated:
+            message = "it was donated to an earlier run"
+            raise BindError(self.parameter, "use-after-donation", message)
+        _check_tensor(self.parameter, type_, array)
+        return array
+
+
+_PATH: Final = 60
+"""How long the place of a value in an argument gets; deeper inside it is not told."""
+
+
+def _as_it_is(made: tuple[Any, ...]) -> Any:
+    return made
 
 
 def _described(arg: Any) -> str:
@@ -166,11 +229,19 @@ class _Placer:
     run: Run
     parameter: Parameter
 
-    def place(self, type_: Type, value: Any) -> Any:
+    def look(self, given: tuple[Type, Any]) -> Leaf | Inner[tuple[Type, Any]]:
+        type_, value = given
         if isinstance(type_, TupleType):
-            return tuple(self.place(t, v) for t, v in zip(type_.items, value, strict=True))
-        if not isinstance(type_, TensorType):
-            return value
+            return Inner(list(zip(type_.items, value, strict=True)), _as_it_is)
+        if isinstance(value, Data):
+            assert isinstance(type_, AdtType)
+            index, tag = value.data_type, value.tag
+            fields = self.image.executable.data_types[index].fields(tag, type_.args)
+            items = list(zip(fields, value.fields, strict=True))
+            return Inner(items, lambda made: Data(index, tag, made))
+        return Leaf(self._tensor(type_, value) if isinstance(type_, TensorType) else value)
+
+    def _tensor(self, type_: TensorType, value: Any) -> Tensor:
         home = self._home(type_)
         if isinstance(value, DeviceArray):
             self._take(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, Union
 
 from reference_vm.bytecode.instructions import (
@@ -46,13 +45,13 @@ def call_step(image: Image, instruction: CallInstruction) -> Step:
     """Return the step of an instruction of this module."""
     match instruction:
         case Invoke(target=target, function=function, args=args):
-            return _invoke(image.functions, function, args, target)
+            return _invoke(image, function, args, target)
         case TailInvoke(function=function, args=args):
-            return _tail_invoke(image.functions, function, args)
+            return _tail_invoke(image, function, args)
         case InvokeClosure(target=target, closure=closure, args=args):
-            return _invoke_closure(image.functions, closure, args, target)
+            return _invoke_closure(image, closure, args, target)
         case TailInvokeClosure(closure=closure, args=args):
-            return _tail_invoke_closure(image.functions, closure, args)
+            return _tail_invoke_closure(image, closure, args)
         case Share(registers=registers):
             return _share(registers)
         case Return(source=source):
@@ -75,43 +74,47 @@ def _value_step(instruction: MakeClosure | MakeData | BranchTag | GetField | Fai
             return _fail(code, message)
 
 
+def _entered(image: Image, function: PreparedFunction, values: list[Any], frame: Frame) -> Frame:
+    """Return a frame of a function that ``frame`` calls."""
+    symbols = bind_symbols(function.code, values, image.executable.data_types)
+    return enter(function, values, symbols, frame.run)
+
+
 def _push(
-    function: PreparedFunction, values: list[Any], frame: Frame, target: int, depth: int = DEPTH
+    image: Image, function: PreparedFunction, values: list[Any], frame: Frame, target: int
 ) -> int:
     """Let a function with these arguments run next, for register ``target`` of ``frame``."""
     stack = frame.run.stack
-    if len(stack) >= depth:
-        message = f"more than {depth:,} calls wait for one another"
+    if len(stack) >= DEPTH:
+        message = f"more than {DEPTH:,} calls wait for one another"
         raise DataError("recursion-too-deep", message, "let the recursive call be the last thing")
-    callee = enter(function, values, bind_symbols(function.code, values), frame.run)
+    callee = _entered(image, function, values, frame)
     callee.target = target
     frame.pc += 1
     stack.append(callee)
     return SWITCH
 
 
-def _replace(function: PreparedFunction, values: list[Any], frame: Frame) -> int:
+def _replace(image: Image, function: PreparedFunction, values: list[Any], frame: Frame) -> int:
     """Let a function with these arguments run in place of ``frame``."""
-    callee = enter(function, values, bind_symbols(function.code, values), frame.run)
+    callee = _entered(image, function, values, frame)
     callee.target = frame.target
     frame.run.stack[-1] = callee
     return SWITCH
 
 
-def _invoke(
-    functions: Sequence[PreparedFunction], index: int, args: tuple[int, ...], target: int
-) -> Step:
+def _invoke(image: Image, index: int, args: tuple[int, ...], target: int) -> Step:
     def step(frame: Frame) -> int:
         registers = frame.registers
-        return _push(functions[index], [registers[a] for a in args], frame, target)
+        return _push(image, image.functions[index], [registers[a] for a in args], frame, target)
 
     return step
 
 
-def _tail_invoke(functions: Sequence[PreparedFunction], index: int, args: tuple[int, ...]) -> Step:
+def _tail_invoke(image: Image, index: int, args: tuple[int, ...]) -> Step:
     def step(frame: Frame) -> int:
         registers = frame.registers
-        return _replace(functions[index], [registers[a] for a in args], frame)
+        return _replace(image, image.functions[index], [registers[a] for a in args], frame)
 
     return step
 
@@ -122,24 +125,20 @@ def _applied(frame: Frame, closure: Closure, args: tuple[int, ...]) -> list[Any]
     return [*taken_apart(frame.run, closure), *[registers[a] for a in args]]
 
 
-def _invoke_closure(
-    functions: Sequence[PreparedFunction], register: int, args: tuple[int, ...], target: int
-) -> Step:
+def _invoke_closure(image: Image, register: int, args: tuple[int, ...], target: int) -> Step:
     def step(frame: Frame) -> int:
         closure: Closure = frame.registers[register]
         values = _applied(frame, closure, args)
-        return _push(functions[closure.function], values, frame, target)
+        return _push(image, image.functions[closure.function], values, frame, target)
 
     return step
 
 
-def _tail_invoke_closure(
-    functions: Sequence[PreparedFunction], register: int, args: tuple[int, ...]
-) -> Step:
+def _tail_invoke_closure(image: Image, register: int, args: tuple[int, ...]) -> Step:
     def step(frame: Frame) -> int:
         closure: Closure = frame.registers[register]
         values = _applied(frame, closure, args)
-        return _replace(functions[closure.function], values, frame)
+        return _replace(image, image.functions[closure.function], values, frame)
 
     return step
 

@@ -43,13 +43,16 @@ def run_function(
     try:
         with np.errstate(all="ignore"):
             values = place_arguments(image, code, args, run)
-            run.stack.append(enter(function, values, bind_symbols(code, values), run))
+            symbols = bind_symbols(code, values, image.executable.data_types)
+            run.stack.append(enter(function, values, symbols, run))
             if observer is None:
                 _execute(run)
             else:
                 _execute_observed(run, observer)
-            return deliver(run.result, run)
+            return deliver(run.result, run, image.executable.data_types)
     except BindError as error:
+        if run.stack:  # of a call inside
+            raise located(error, _instruction(run)) from error
         parameter = error.parameter
         raise ExecutionError(
             catalog.bad_argument(error.code, error.message, code.name, parameter.span)

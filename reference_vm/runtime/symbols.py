@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
-from reference_vm.bytecode.executable import FunctionCode, Parameter
+from reference_vm.bytecode.executable import DataTypeSlot, FunctionCode, Parameter
 from reference_vm.bytecode.symbols import lone_symbol, symbols_in
 from reference_vm.devices.api import Tensor
 from reference_vm.diagnostics import DataError
+from reference_vm.runtime.holds import Data
 from reference_vm.runtime.sizes import Symbols, compile_dim
-from reference_vm.types import Shape, ShapeType, TensorType, TupleType, Type, Unknown
+from reference_vm.types import AdtType, Shape, ShapeType, TensorType, TupleType, Type, Unknown
 
 
 @final
@@ -22,10 +23,13 @@ class BindError(DataError):
         self.parameter = parameter
 
 
-def bind_symbols(code: FunctionCode, values: list[Any]) -> Symbols:
+def bind_symbols(
+    code: FunctionCode, values: list[Any], data_types: Sequence[DataTypeSlot]
+) -> Symbols:
     """Return the symbols' values, in the order of ``code.symbols``.
 
-    A symbol that only a ``match_cast`` binds is 0 until then.
+    A symbol that only a ``match_cast`` binds is 0 until then. One that stands in the argument of a
+    data type only is what the first tensor found there has, and 0 if there is none.
 
     Raises:
         BindError: A dim is not what the parameters say, or a symbol is out of its bounds.
@@ -43,6 +47,8 @@ def bind_symbols(code: FunctionCode, values: list[Any]) -> Symbols:
             name = lone_symbol(dim)
             if name is not None and bound.setdefault(name, size) != size:
                 raise _conflict(parameter, axis, name, bound[name], size)
+    for symbol in code.hidden_symbols:
+        _find(symbol, code, values, data_types, bound)
     symbols = tuple(bound.get(s, 0) for s in code.symbols)
     _check_bounds(code, bound)
     for parameter, shape, dims in leaves:
@@ -60,6 +66,29 @@ def _shapes(type_: Type, value: Any) -> Iterator[tuple[Shape, tuple[int, ...]]]:
     elif isinstance(type_, TupleType):
         for item, part in zip(type_.items, value, strict=True):
             yield from _shapes(item, part)
+
+
+def _find(
+    symbol: str,
+    code: FunctionCode,
+    values: list[Any],
+    data_types: Sequence[DataTypeSlot],
+    bound: dict[str, int],
+) -> None:
+    """Bind a symbol to what the first tensor in a value of a data type has for it."""
+    stack = list(zip((p.type for p in code.params), values, strict=True))
+    while stack:
+        type_, value = stack.pop()
+        if isinstance(value, Tensor) and isinstance(type_, TensorType):
+            for dim, size in zip(type_.shape or (), value.shape, strict=False):
+                if lone_symbol(dim) == symbol:
+                    bound[symbol] = size
+                    return
+        elif isinstance(value, Data) and isinstance(type_, AdtType):
+            fields = data_types[value.data_type].fields(value.tag, type_.args)
+            stack.extend(reversed(list(zip(fields, value.fields, strict=True))))
+        elif isinstance(type_, TupleType):
+            stack.extend(reversed(list(zip(type_.items, value, strict=True))))
 
 
 def _check_bounds(code: FunctionCode, bound: dict[str, int]) -> None:

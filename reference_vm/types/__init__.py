@@ -14,6 +14,7 @@ from reference_vm.types.types import (
     leaves,
     map_tensors,
     substitute_dims,
+    substitute_params,
     tensors,
 )
 
@@ -42,5 +43,6 @@ __all__ = [
     "leaves",
     "map_tensors",
     "substitute_dims",
+    "substitute_params",
     "tensors",
 ]

@@ -158,6 +158,23 @@ def map_tensors(type_: Type, change: Callable[[TensorType], Type]) -> Type:
             return type_
 
 
+def substitute_params(type_: Type, values: Mapping[str, Type]) -> Type:
+    """Return ``type_`` with the type parameters of a data type replaced."""
+    match type_:
+        case AdtType(name=name, args=args):
+            if not args and name in values:
+                return values[name]
+            inner = tuple(substitute_params(t, values) for t in args)
+            return AdtType(name, inner) if args else type_
+        case TupleType(items=items):
+            return TupleType(tuple(substitute_params(t, values) for t in items))
+        case FunctionType(params=params, result=result):
+            given = tuple(substitute_params(t, values) for t in params)
+            return FunctionType(given, substitute_params(result, values))
+        case TensorType() | ShapeType():
+            return type_
+
+
 def substitute_dims(type_: Type, values: Mapping[str, Dim]) -> Type:
     """Return ``type_`` with symbols replaced in every dim."""
     match type_:
