@@ -13,7 +13,17 @@ from typing import Literal
 
 from reference_vm.ops.definition import OpCall
 from reference_vm.types import UNKNOWN, Dim, Poly, Shape, Unknown
-from reference_vm.types.dim import Atom, Relation, apply, floordiv, product, relate, subtract
+from reference_vm.types.dim import (
+    Atom,
+    Monomial,
+    Opaque,
+    Relation,
+    apply,
+    floordiv,
+    product,
+    relate,
+    subtract,
+)
 from reference_vm.types.types import str_dim
 
 
@@ -162,10 +172,32 @@ def lower_bound(dim: Dim) -> float:
         return 0
     if isinstance(dim, int):
         return dim
-    for monomial, coefficient in dim.terms:
-        if monomial and (coefficient < 0 or not all(map(_atom_is_natural, monomial))):
+    return sum(_term_bound(monomial, coefficient) for monomial, coefficient in dim.terms)
+
+
+def _term_bound(monomial: Monomial, coefficient: int) -> float:
+    if not monomial:
+        return coefficient
+    if coefficient > 0 and all(map(_atom_is_natural, monomial)):
+        return 0
+    if coefficient > 0 and len(monomial) == 1 and isinstance(monomial[0], Opaque):
+        return coefficient * _opaque_bound(monomial[0])
+    return -math.inf
+
+
+def _opaque_bound(opaque: Opaque) -> float:
+    left, right = lower_bound(opaque.left), opaque.right
+    if left == -math.inf or not isinstance(right, int):
+        return -math.inf
+    match opaque.function:
+        case "floordiv" if right > 0:
+            return left // right
+        case "ceildiv" if right > 0:
+            return -(-left // right)
+        case "min":
+            return min(left, right)
+        case _:
             return -math.inf
-    return dict(dim.terms).get((), 0)
 
 
 def least(left: Dim, right: Dim) -> Dim:
