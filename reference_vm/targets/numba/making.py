@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol, final
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.ops.definition import OpDef
-from reference_vm.targets.numba.workers import Workers
 
 if TYPE_CHECKING:  # they load LLVM, which need not be installed
     from reference_vm.jit.machine import Machine
@@ -31,7 +30,6 @@ class Tools:
     """The fast way to call a kernel from Python, where there is one."""
 
     pool: Pool
-    workers: Workers
     ops: Mapping[str, OpDef]
 
 

@@ -20,7 +20,6 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.numba.makers import MAKERS
 from reference_vm.targets.numba.making import Tools
-from reference_vm.targets.numba.workers import Workers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 
@@ -81,7 +80,7 @@ class NumbaTarget:
 
         pool = shared_pool() if self.threads is None else Pool(self.machine, self.threads)
         launch = fast_launch(self.machine)
-        return Tools(self.machine, launch, pool, Workers(pool.threads), self.ops)
+        return Tools(self.machine, launch, pool, self.ops)
 
     @property
     def statistics(self) -> Statistics:
