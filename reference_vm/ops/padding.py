@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from reference_vm.ops.checks import agree_on_dtype, expect_rank, integers, tensor_of
 from reference_vm.ops.definition import (
     Array,
@@ -92,10 +94,10 @@ def _pad(
     *,
     mode: str,
 ) -> Array:
-    widths = _widths(x, pads, range(x.ndim) if axes is None else axes)
+    around = widths(x.shape, pads, range(x.ndim) if axes is None else axes)
     if mode == "constant":
-        return _pad_constant(xp, x, widths, value)
-    for axis, (before, behind) in enumerate(widths):
+        return _pad_constant(xp, x, around, value)
+    for axis, (before, behind) in enumerate(around):
         size = x.shape[axis]
         if before == behind == 0:
             continue
@@ -106,20 +108,36 @@ def _pad(
     return x
 
 
-def _widths(x: Array, pads: Sequence[Any], axes: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return the numbers of elements before and behind, for each axis of ``x``."""
-    count = len(axes)
+def widths(dims: Sequence[int], pads: Sequence[Any], axes: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the numbers of elements before and behind, for each axis of a tensor.
+
+    Raises:
+        DataError: The pads do not fit the axes, or take more away than there is.
+    """
+    count, rank = len(axes), len(dims)
     if len(pads) != 2 * count:
         raise DataError("shape-mismatch", f"{len(pads)} pads for {count} axes")
-    widths = [(0, 0)] * x.ndim
+    found = [(0, 0)] * rank
     for i, axis in enumerate(axes):
-        if not -x.ndim <= axis < x.ndim:
-            raise DataError("index-out-of-range", f"axis {axis} of a tensor of rank {x.ndim}")
-        widths[int(axis)] = (int(pads[i]), int(pads[i + count]))
-    sizes = [size + sum(width) for size, width in zip(x.shape, widths, strict=True)]
+        if not -rank <= axis < rank:
+            raise DataError("index-out-of-range", f"axis {axis} of a tensor of rank {rank}")
+        found[int(axis)] = (int(pads[i]), int(pads[i + count]))
+    sizes = [size + sum(width) for size, width in zip(dims, found, strict=True)]
     if min(sizes, default=0) < 0:
         raise DataError("shape-mismatch", f"pads {list(pads)} would leave the shape {sizes}")
-    return widths
+    return found
+
+
+def source_places(mode: str, size: int, before: int, behind: int) -> Any:
+    """Return which place of an axis each place of the padded axis is taken from.
+
+    Raises:
+        DataError: The axis is empty.
+    """
+    if not size and before + behind:
+        raise DataError("shape-mismatch", "an axis is empty: nothing to pad it with")
+    places = np.arange(-before, size + behind)
+    return places if before == behind == 0 else _SOURCES[mode](np, places, size)
 
 
 def _pad_constant(

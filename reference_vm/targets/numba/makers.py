@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference_vm.targets.numba import convolution, nests, products
+from reference_vm.targets.numba import convolution, movement, nests, products
 from reference_vm.targets.numba.making import Maker
 
-MAKERS: Final[tuple[Maker, ...]] = (nests.make, products.make, convolution.make)
+MAKERS: Final[tuple[Maker, ...]] = (nests.make, products.make, convolution.make, movement.make)

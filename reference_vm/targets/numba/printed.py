@@ -14,6 +14,7 @@ from reference_vm.targets import numba
 _PRINTERS: Final = (
     "assembly.py",
     "blocks.py",
+    "copies.py",
     "dots.py",
     "planes.py",
     "product_code.py",
