@@ -148,6 +148,6 @@ def test_panels_hold_the_matrix_column_by_column(rows: int, columns: int) -> Non
     matrix = numbers(F32, (rows, columns))
     panels = pack(matrix, 48)
     assert panels.shape == packed_shape(rows, columns, 48)
-    flat = panels.transpose(1, 0, 2).reshape(rows, -1)
+    flat = panels.transpose(1, 0, 2).reshape(rows, panels.shape[0] * 48)
     np.testing.assert_array_equal(flat[:, :columns], matrix)
     assert not flat[:, columns:].any()
