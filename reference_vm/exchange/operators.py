@@ -24,6 +24,7 @@ from reference_vm.exchange import (
     onnx_ops_resize,
     onnx_ops_shape,
     onnx_ops_signal,
+    onnx_ops_trees,
     onnx_ops_windows,
 )
 from reference_vm.exchange.node import RuleTable
@@ -50,7 +51,7 @@ RULES: Final[Mapping[str, RuleTable]] = MappingProxyType(
             **onnx_ops_signal.RULES,
             **onnx_ops_windows.RULES,
         },
-        "ai.onnx.ml": onnx_ops_classic.RULES,
+        "ai.onnx.ml": {**onnx_ops_classic.RULES, **onnx_ops_trees.RULES},
     }
 )
 """By domain, the empty one being ONNX's own."""

@@ -37,6 +37,7 @@ from reference_vm.ops import (
     signal,
     slicing,
     sorting,
+    trees,
     triangular,
 )
 from reference_vm.ops.definition import OpDef
@@ -65,6 +66,7 @@ FAMILIES: Final[Mapping[str, tuple[OpDef, ...]]] = MappingProxyType(
         "resizing and sampling": resize.OPS,
         "quantization": quantization.OPS,
         "ordering": sorting.OPS,
+        "decision trees": trees.OPS,
         "devices": device.OPS,
     }
 )

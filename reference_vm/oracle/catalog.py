@@ -20,6 +20,7 @@ from reference_vm.oracle import (
     resize,
     signal,
     sorting,
+    trees,
     windows,
 )
 from reference_vm.oracle.definition import Meaning
@@ -40,6 +41,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         **grid.MEANINGS,
         **quantization.MEANINGS,
         **sorting.MEANINGS,
+        **trees.MEANINGS,
     }
 )
 
