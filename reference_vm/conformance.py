@@ -61,7 +61,7 @@ CAPABILITIES: Final = frozenset(
         *(f"device:{kind}" for kind in KINDS),
         *(f"dtype:{dtype}" for dtype in COMPUTED),
         "op:*",
-        "construct:if|tuple|function|recursion|weights",
+        "construct:adt|closure|function|if|match|recursion|tuple|weights",
         "shape:symbolic|unknown-dim|unknown-rank|data-dependent",
         "policy:copy|replicate|error",
         "observe:placement|copies|bytes|memory|intermediates|profile|meter|perturbation",

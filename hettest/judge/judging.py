@@ -40,11 +40,11 @@ UNDECIDED: Final = 0.01
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield what is not a tuple, in order."""
+    """Yield the arrays in nested tuples, in order; the names of constructors are passed over."""
     if isinstance(value, tuple):
         for item in value:
             yield from leaves(item)
-    else:
+    elif not isinstance(value, str):
         yield value
 
 

@@ -1,4 +1,7 @@
-"""Results are nested as they should be: tuples in tuples, and arrays where arrays belong."""
+"""Results are nested as they should be: tuples in tuples, and arrays where arrays belong.
+
+A value of a data type is a tuple that begins with its constructor's name.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ def misfit(found: object, wanted: object, place: str = "the result") -> str | No
 
     Args:
         found: What a run returned.
-        wanted: What it is held to; its leaves may be anything but tuples, and stand for arrays.
+        wanted: What it is held to; its leaves stand for arrays, but for the names of constructors.
         place: What the message calls ``found``.
     """
+    if isinstance(wanted, str):
+        return None if found == wanted else f"{place} is {_called(found)}, expected {wanted!r}"
     if not isinstance(wanted, tuple):
         if isinstance(found, np.ndarray):
             return None
@@ -29,6 +34,8 @@ def _called(value: object) -> str:
         return f"a tuple of {len(value)}"
     if isinstance(value, np.ndarray):
         return "an array"
+    if isinstance(value, str):
+        return repr(value)
     if isinstance(value, np.generic):
         return f"a NumPy scalar ({value.dtype})"
     return f"of type {type(value).__name__}"

@@ -8,44 +8,55 @@ Three ways to walk:
 * `check_locally`: each operator on the very operands that it got in the run, against the result
   that it gave. Operators that left no trace (fused away) are evaluated from their operands.
 
-Programs need no types and no placement; what the oracle cannot walk is a diagnostic.
+Programs need no types and no placement; what the oracle cannot walk is a diagnostic. A value of a
+data type is a tuple that begins with its constructor's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reference_vm.diagnostics import CompileError, DataError, ExecutionError
 from reference_vm.diagnostics import catalog as messages
+from reference_vm.ir import trampoline
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
+    BindPattern,
     Block,
     Call,
+    Closure,
     Constant,
+    Construct,
+    ConstructorPattern,
     Function,
+    FunctionValue,
     GlobalRef,
     If,
     Invoke,
     MakeTuple,
+    Match,
     Module,
+    Pattern,
     Project,
     ShapeLiteral,
+    TuplePattern,
     Var,
     blocks,
     operands,
 )
+from reference_vm.ir.trampoline import Steps
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import fill_attrs, operator
 from reference_vm.oracle.catalog import DECISIONS, MEANINGS
 from reference_vm.oracle.definition import Operands
 from reference_vm.oracle.estimate import Estimate, Result, Rounding
-from reference_vm.oracle.repetition import repeated
+from reference_vm.oracle.repetition import in_closures, repeated
 from reference_vm.source import Span
 from reference_vm.types import Attrs, TensorType, Type
 from reference_vm.types import dim as dims
@@ -56,8 +67,20 @@ Argument: TypeAlias = "Array | tuple[Argument, ...]"
 Visit: TypeAlias = Callable[[str, str, Estimate, Array, Span | None], None]
 """Told of each result that the run showed: its name, its operator, the estimate, what was seen."""
 
-MAX_DEPTH = 200
+MAX_DEPTH: Final = 200_000
 """How deep calls of functions and branches may nest."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Closure:
+    """A function as a value: the variables and symbols that it sees."""
+
+    where: str
+    params: tuple[Var, ...]
+    body: Block
+    environment: Mapping[Var, Any]
+    symbols: Mapping[str, int]
 
 
 @final
@@ -73,73 +96,111 @@ class _Walk:
 
     visit: Visit | None = None
 
-    def function(self, function: Function, args: Sequence[Result], depth: int) -> Result:
+    def function(self, function: Function, args: Sequence[Any], depth: int) -> Steps[Result]:
+        closure = _Closure(function.name, function.params, function.body, {}, {})
+        return self.applied(closure, args, depth)
+
+    def applied(self, closure: _Closure, args: Sequence[Any], depth: int) -> Steps[Result]:
         if depth > MAX_DEPTH:
-            raise CompileError(messages.oracle_unsupported("recursion", function.span))
-        environment: dict[Var, Result] = dict(zip(function.params, args, strict=True))
-        symbols: dict[str, int] = {}
-        for param, argument in zip(function.params, args, strict=True):
+            raise CompileError(messages.oracle_unsupported("recursion", closure.body.span))
+        environment = {**closure.environment, **dict(zip(closure.params, args, strict=True))}
+        symbols = dict(closure.symbols)
+        for param, argument in zip(closure.params, args, strict=True):
             _bind_symbols(param.type, argument, symbols)
-        return self.block(function.name, function.body, environment, symbols, depth)
+        return self.block(closure.where, closure.body, environment, symbols, depth)
 
     def block(
         self,
         where: str,
         block: Block,
-        environment: dict[Var, Result],
+        environment: dict[Var, Any],
         symbols: dict[str, int],
         depth: int,
-    ) -> Result:
+    ) -> Steps[Result]:
         last = _last_reads(block)
         for position, binding in enumerate(block.bindings()):
-            environment[binding.var] = self.binding(where, binding, environment, symbols, depth)
+            name = binding.var.source or f"{where}/%{binding.var.name}"
+            self.rounding.at(id(binding))
+            seen, value = self.observed.get(name), binding.value
+            if isinstance(value, If | Match | Invoke):
+                result = yield self.flow(where, value, environment, symbols, depth)
+            else:
+                result = self.plain(where, binding, environment, symbols, seen)
+            environment[binding.var] = self.compare(name, value, result, seen)
             for dead in last.get(position, ()):
                 environment.pop(dead, None)
-        return environment[block.result]
+        found: Result = environment[block.result]
+        return found
 
-    def binding(
+    def plain(
         self,
         where: str,
         binding: Binding,
-        environment: dict[Var, Result],
+        environment: Mapping[Var, Any],
         symbols: dict[str, int],
-        depth: int,
-    ) -> Result:
-        name = binding.var.source or f"{where}/%{binding.var.name}"
-        value = binding.value
-        self.rounding.at(id(binding))
-        seen = self.observed.get(name)
-        result: Result
-        match value:
-            case Call():
-                result = self.call(value, environment, seen)
-                if value.op == "match_cast":
+        seen: Array | None,
+    ) -> Any:
+        """Return the value of an expression that runs no block."""
+        match binding.value:
+            case Call() as call:
+                result = self.call(call, environment, seen)
+                if call.op == "match_cast":
                     _bind_symbols(binding.var.type, result, symbols)
+                return result
             case Constant(dtype=dtype, shape=shape, data=data):
                 array = np.frombuffer(data, to_numpy(dtype)).reshape(shape)
-                result = Estimate.exact(array, dtype)
+                return Estimate.exact(array, dtype)
             case Alias(var=var):
-                result = environment[var]
+                return environment[var]
             case MakeTuple(items=items):
-                result = tuple(environment[item] for item in items)
+                return tuple(environment[item] for item in items)
+            case Construct(constructor=name, args=items):
+                return (name, *(environment[item] for item in items))
             case Project(tuple=source, index=index):
-                items_ = environment[source]
-                assert isinstance(items_, tuple)
-                result = items_[index]  # type: ignore[assignment]  # a shape's dims are never projected
+                return environment[source][index]
             case ShapeLiteral(dims=literal):
-                result = tuple(dims.evaluate(d, symbols) for d in literal)
-            case If():
-                result = self.branch(where, value, environment, symbols, depth)
-            case Invoke(callee=GlobalRef(name=callee), args=args):
-                given = [environment[a] for a in args if isinstance(a, Var)]
-                result = self.function(self.module.by_name[callee], given, depth + 1)
-            case _:
-                raise CompileError(
-                    messages.oracle_unsupported(type(value).__name__.lower(), value.span)
-                )
-        return self.compare(name, value, result, seen)
+                return tuple(dims.evaluate(d, symbols) for d in literal)
+            case Closure(params=params, body=body):
+                return _Closure(where, params, body, dict(environment), dict(symbols))
+            case FunctionValue(ref=ref):
+                return self.named(ref)
+            case value:
+                construct = type(value).__name__.lower()
+                raise CompileError(messages.oracle_unsupported(construct, value.span))
 
-    def compare(self, name: str, value: object, result: Result, seen: Array | None) -> Result:
+    def named(self, ref: GlobalRef) -> _Closure:
+        """Return a function of the module as a value."""
+        function = self.module.by_name[ref.name]
+        return _Closure(function.name, function.params, function.body, {}, {})
+
+    def flow(
+        self,
+        where: str,
+        value: If | Match | Invoke,
+        environment: Mapping[Var, Any],
+        symbols: Mapping[str, int],
+        depth: int,
+    ) -> Steps[Result]:
+        """Return the value of a branch or a call."""
+        if isinstance(value, Invoke):
+            given = [environment[a] if isinstance(a, Var) else self.named(a) for a in _given(value)]
+            callee = value.callee
+            called = environment[callee] if isinstance(callee, Var) else self.named(callee)
+            return self.applied(called, given, depth + 1)
+        inner = dict(environment)
+        if isinstance(value, If):
+            condition = environment[value.condition]
+            assert isinstance(condition, Estimate)
+            taken = value.then if bool(condition.value.reshape(())) else value.orelse
+        else:
+            scrutinee = environment[value.scrutinee]
+            found = ((arm, matched(arm.pattern, scrutinee)) for arm in value.arms)
+            arm, bound = next((arm, bound) for arm, bound in found if bound is not None)
+            inner.update(bound)
+            taken = arm.body
+        return self.block(where, taken, inner, dict(symbols), depth + 1)
+
+    def compare(self, name: str, value: object, result: Any, seen: Array | None) -> Any:
         """Report an estimate that can be checked, and go on from what the run showed."""
         if seen is None or not isinstance(result, Estimate) or isinstance(value, Constant):
             return result
@@ -150,7 +211,7 @@ class _Walk:
             return Estimate.exact(seen, result.dtype)
         return result
 
-    def call(self, call: Call, environment: dict[Var, Result], seen: Array | None) -> Result:
+    def call(self, call: Call, environment: Mapping[Var, Any], seen: Array | None) -> Result:
         op = operator(OPS, call.op, call.span)
         if call.op not in MEANINGS:
             raise CompileError(messages.oracle_unsupported(call.op, call.span))
@@ -165,18 +226,32 @@ class _Walk:
                 messages.data_error(error.code, error.message, call.span, error.help)
             ) from error
 
-    def branch(
-        self,
-        where: str,
-        value: If,
-        environment: dict[Var, Result],
-        symbols: dict[str, int],
-        depth: int,
-    ) -> Result:
-        condition = environment[value.condition]
-        assert isinstance(condition, Estimate)
-        taken = value.then if bool(condition.value.reshape(())) else value.orelse
-        return self.block(where, taken, dict(environment), dict(symbols), depth + 1)
+
+def _given(call: Invoke) -> Iterator[Var | GlobalRef]:
+    yield from (a for a in call.args if a is not None)
+
+
+def matched(pattern: Pattern, value: Any) -> Mapping[Var, Any] | None:
+    """Return what the variables of ``pattern`` are, or ``None`` if it does not match ``value``.
+
+    A value of a data type is a tuple that begins with its constructor's name.
+    """
+    bound: dict[Var, Any] = {}
+    stack: list[tuple[Pattern, Any]] = [(pattern, value)]
+    while stack:
+        top, found = stack.pop()
+        match top:
+            case BindPattern(var=var):
+                bound[var] = found
+            case TuplePattern(items=items):
+                stack.extend(zip(items, found, strict=True))
+            case ConstructorPattern(constructor=name, items=items):
+                if found[0] != name:
+                    return None
+                stack.extend(zip(items, found[1:], strict=True))
+            case _:
+                pass
+    return bound
 
 
 def _last_reads(block: Block) -> dict[int, list[Var]]:
@@ -220,7 +295,7 @@ def _bind_symbols(type_: Type | None, value: Result, symbols: dict[str, int]) ->
 def to_result(argument: Argument) -> Result:
     """Return an argument or an observed result as exact estimates."""
     if isinstance(argument, tuple):
-        return tuple(to_result(a) for a in argument)
+        return tuple(a if isinstance(a, str) else to_result(a) for a in argument)
     array = np.asarray(argument)
     return Estimate.exact(array, from_numpy(array.dtype))
 
@@ -234,10 +309,14 @@ def _walk(
     restart: bool = False,
     visit: Visit | None = None,
 ) -> Result:
-    many = repeated(module, entry)
-    once = {n: seen for n, seen in (observed or {}).items() if n.partition("/")[0] not in many}
+    many, anew = repeated(module, entry), in_closures(module)
+    once = {
+        name: seen
+        for name, seen in (observed or {}).items()
+        if name.partition("/")[0] not in many and name not in anew
+    }
     walk = _Walk(module, rounding, once, restart, visit)
-    return walk.function(module.by_name[entry], [to_result(a) for a in args], 0)
+    return trampoline.run(walk.function(module.by_name[entry], [to_result(a) for a in args], 0))
 
 
 @final

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reference_vm.ir.nodes import Function, GlobalRef, Invoke, Module
+from reference_vm.ir.nodes import (
+    Closure,
+    Expr,
+    Function,
+    FunctionValue,
+    GlobalRef,
+    Invoke,
+    Module,
+)
 from reference_vm.ir.rewrite import walk
 
 
@@ -29,7 +37,33 @@ def repeated(module: Module, entry: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def in_closures(module: Module) -> frozenset[str]:
+    """Return the variables that closures bind, by source name: each call of one binds them anew."""
+    return frozenset(
+        inner.var.source or f"{function.name}/%{inner.var.name}"
+        for function in module.functions
+        for binding in walk(function.body)
+        if isinstance(binding.value, Closure)
+        for inner in walk(binding.value.body)
+    )
+
+
 def _callees(function: Function) -> Iterator[str]:
+    """Yield what ``function`` calls, and twice what it may call more than once.
+
+    That is what it makes a value of, and what its closures call.
+    """
     for binding in walk(function.body):
-        if isinstance(binding.value, Invoke) and isinstance(binding.value.callee, GlobalRef):
-            yield binding.value.callee.name
+        value = binding.value
+        if isinstance(value, Closure):
+            yield from (name for inner in walk(value.body) for name in _named(inner.value))
+        yield from _named(value)
+
+
+def _named(value: Expr) -> Iterator[str]:
+    if isinstance(value, FunctionValue):
+        yield from (value.ref.name, value.ref.name)
+    elif isinstance(value, Invoke):
+        if isinstance(value.callee, GlobalRef):
+            yield value.callee.name
+        yield from (a.name for a in value.args if isinstance(a, GlobalRef) for _ in range(2))
