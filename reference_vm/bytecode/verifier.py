@@ -1,14 +1,19 @@
 """Is a compiled program well formed?
 
 Every index lies in its table, jumps go forward, no register is read that may be empty, and every
-path ends in a return.
+path ends in a return. `problems` says so; `all_problems`, for bytecode that may come from anywhere,
+also says whether every instruction gets values that it can work with (`checking`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from reference_vm.bytecode.checking.state import Signature
+from reference_vm.bytecode.checking.tables import table_problems
+from reference_vm.bytecode.checking.walk import value_problems
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.instructions import (
     AllocStorage,
@@ -45,6 +50,21 @@ def problems(executable: Executable) -> Iterator[str]:
             yield f"constant {index}: device {slot.device} is not in the table"
     for function in executable.functions:
         for text in _function_problems(executable, function):
+            yield f"@{function.name}: {text}"
+
+
+def all_problems(
+    executable: Executable, signatures: Sequence[Signature] | None = None
+) -> Iterator[str]:
+    """Yield one line for each thing that is wrong, of tables, of instructions, or of values."""
+    found = False
+    for text in chain(problems(executable), table_problems(executable, signatures)):
+        found = True
+        yield text
+    if found:
+        return
+    for function in executable.functions:
+        for text in value_problems(executable, function, signatures):
             yield f"@{function.name}: {text}"
 
 

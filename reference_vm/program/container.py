@@ -108,6 +108,9 @@ def _check(members: Sequence[zipfile.ZipInfo], names: Sequence[str], available: 
         stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & ~_FLAGS
         if not stored or member.compress_size != member.file_size:
             raise ContainerError(f"{member.filename} is packed, expected it stored as it is")
+    starts = [m.header_offset for m in members]
+    if starts[:1] != [0] or starts != sorted(starts):
+        raise ContainerError("the members do not lie one after the other")
     total = sum(m.file_size for m in members)
     if total > available:
         raise ContainerError(f"the members take {total} bytes, but the file has {available}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reference_vm.analysis.compatibility import Agreement, agreement
+from reference_vm.bytecode.checking.state import Signature
 from reference_vm.bytecode.executable import KernelSlot
 from reference_vm.diagnostics import CompileError
 from reference_vm.ir.nodes import (
@@ -53,6 +54,13 @@ def read_kernels(text: str, slots: Sequence[KernelSlot]) -> tuple[Function, ...]
         replace(function, name=slot.name)
         for function, slot in zip(module.functions, slots, strict=True)
     )
+
+
+def signature(primitive: Function) -> Signature:
+    """Return what a kernel made from ``primitive`` takes and makes."""
+    result = primitive.result
+    results = result.items if isinstance(result, TupleType) else (result,)
+    return Signature(tuple(_known(p) for p in primitive.params), results)
 
 
 def _check(function: Function) -> None:

@@ -17,13 +17,13 @@ from typing import Any, BinaryIO, Final
 from reference_vm.bytecode import serializer
 from reference_vm.bytecode.codec import FormatError, shown
 from reference_vm.bytecode.executable import Executable, InlineData, WeightFile
-from reference_vm.bytecode.verifier import problems
+from reference_vm.bytecode.verifier import all_problems
 from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Function
 from reference_vm.program import container, tensors
 from reference_vm.program.container import ContainerError
-from reference_vm.program.kernels import KernelError, read_kernels
+from reference_vm.program.kernels import KernelError, read_kernels, signature
 from reference_vm.program.members import (
     CODE,
     FORMAT,
@@ -189,7 +189,7 @@ def _with_weights(executable: Executable, content: bytes) -> Executable:
 
 
 def _verify(executable: Executable, kernels: Sequence[Function]) -> None:
-    found = list(islice(problems(executable), _LISTED + 1))
+    found = list(islice(all_problems(executable, [*map(signature, kernels)]), _LISTED + 1))
     if found:
         more = ["…"] if len(found) > _LISTED else []
         raise _Refused(CODE, "\n  ".join(["the bytecode is not well formed:", *found, *more]))

@@ -1,0 +1,127 @@
+"""Instructions that do work: kernels, operators on the host, copies, and the memory they write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from reference_vm.bytecode.checking.held import Dims, HostData, Storage, Tensor, fits, word
+from reference_vm.bytecode.checking.held import shapes_agree as agree
+from reference_vm.bytecode.checking.state import HOST, Problems, Signature, State
+from reference_vm.bytecode.instructions import AllocStorage, Copy, HostOp, Launch, Register, Target
+from reference_vm.types import TensorType, Unknown
+
+
+def launch(state: State, instruction: Launch) -> Problems:
+    device = instruction.device
+    kind = state.executable.kernels[instruction.kernel].kind
+    if kind != state.executable.devices[device].kind:
+        yield f"a kernel for {kind} is launched on {state.executable.devices[device]}"
+    if len(instruction.values) != len(instruction.args):
+        yield f"{len(instruction.args)} arguments have {len(instruction.values)} names"
+    signature = state.signature(instruction.kernel)
+    if signature is not None:
+        yield from arguments(state, instruction.args, signature)
+        yield from _results(instruction.targets, signature)
+    for register in instruction.args:
+        held = state.held[register]
+        if isinstance(held, Tensor) and held.device not in (None, device):
+            yield f"register {register} lies on another device than the kernel"
+    if len({t.register for t in instruction.targets}) < len(instruction.targets):
+        yield "two results are kept in one register"
+    for target in instruction.targets:
+        yield from _make(state, target, device)
+
+
+def arguments(state: State, args: Sequence[Register], signature: Signature) -> Problems:
+    """Yield a problem for each argument that is not of its parameter's type."""
+    if len(args) != len(signature.params):
+        yield f"the kernel takes {len(signature.params)} arguments, not {len(args)}"
+        return
+    for register, type_ in zip(args, signature.params, strict=True):
+        held = state.held[register]
+        if isinstance(held, HostData) and isinstance(type_, TensorType):
+            held = Tensor(held.dtype, held.shape, None)
+        if not fits(held, type_):
+            yield state.wrong(register, str(type_))
+
+
+def _results(targets: Sequence[Target], signature: Signature) -> Problems:
+    if len(targets) != len(signature.results):
+        yield f"the kernel has {len(signature.results)} results, not {len(targets)}"
+        return
+    for target, type_ in zip(targets, signature.results, strict=True):
+        found = Tensor(target.dtype, target.shape, None)
+        if not fits(found, type_):
+            yield f"register {target.register} is made as {word(found)}, expected {type_}"
+
+
+def host_op(state: State, instruction: HostOp) -> Problems:
+    target = instruction.target
+    host = state.executable.devices[HOST]
+    if state.executable.kernels[instruction.kernel].kind != host.kind:
+        yield f"an operator on the host has no kernel for {host.kind}"
+    signature = state.signature(instruction.kernel)
+    if signature is not None:
+        yield from arguments(state, instruction.args, signature)
+    if not isinstance(target, Target):
+        state.held[target] = Dims(None)
+        return
+    if target.storage is not None:
+        yield "an operator on the host has memory of its own, not a storage"
+        return
+    if signature is not None:
+        yield from _results((target,), signature)
+    yield from _make(state, target, HOST)
+
+
+def copy(state: State, instruction: Copy) -> Problems:
+    source, target = state.held[instruction.source], instruction.target
+    if not isinstance(source, Tensor):
+        yield state.wrong(instruction.source, "a tensor")
+        return
+    if source.dtype != target.dtype or not agree(source.shape, target.shape):
+        yield state.wrong(instruction.source, word(Tensor(target.dtype, target.shape, None)))
+    yield from _make(state, target, instruction.device)
+
+
+def alloc_storage(state: State, instruction: AllocStorage) -> Problems:
+    size = instruction.size
+    yield from state.unknown((size,))
+    if isinstance(size, Unknown) or (isinstance(size, int) and size < 0):
+        shown = "unknown" if isinstance(size, Unknown) else size
+        yield f"found a storage of {shown} bytes, expected 0 or more"
+    state.held[instruction.target] = Storage(instruction.device, size, state.fresh())
+
+
+def _make(state: State, target: Target, device: int) -> Problems:
+    """Keep the tensor that an instruction makes, in its storage or in memory of its own."""
+    yield from state.unknown(target.shape)
+    if any(isinstance(d, int) and d < 0 for d in target.shape or ()):
+        yield f"register {target.register} is made with a negative dim"
+    if target.storage is None:
+        memory = state.fresh()
+    else:
+        storage = state.held[target.storage]
+        if not isinstance(storage, Storage):
+            yield state.wrong(target.storage, "a storage")
+            return
+        if storage.device != device:
+            yield f"register {target.register} lies in a storage of another device"
+        yield from _bounds(target, storage)
+        memory = storage.memory
+    state.held[target.register] = Tensor(target.dtype, target.shape, device, memory)
+
+
+def _bounds(target: Target, storage: Storage) -> Problems:
+    """Yield what is certainly wrong with a tensor's place; a run checks what it alone knows."""
+    itemsize = target.dtype.itemsize
+    if target.offset < 0 or target.offset % itemsize:
+        place = f"register {target.register} lies at {target.offset}"
+        yield f"{place}, expected a multiple of {itemsize}"
+    dims = [d for d in target.shape or () if isinstance(d, int)]
+    if target.shape is None or len(dims) < len(target.shape) or not isinstance(storage.size, int):
+        return
+    end = target.offset + math.prod(dims) * itemsize
+    if end > storage.size:
+        yield f"register {target.register} ends at {end} of a storage of {storage.size} bytes"
