@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, Union, final
 
 from reference_vm.source import Span
-from reference_vm.types import Dim, DType, Shape, ShapeType, TensorType, Unknown
+from reference_vm.types import GLOBAL_SCOPE, Dim, DType, Shape, ShapeType, TensorType, Unknown
 
 Register: TypeAlias = int
 
@@ -60,6 +60,8 @@ class Target:
     """The storage it lies in; ``None``: it gets memory of its own."""
 
     offset: int = 0
+    scope: str = GLOBAL_SCOPE
+    """The memory scope that it is for, on its device."""
 
     @property
     def is_sized(self) -> bool:
@@ -85,6 +87,7 @@ class AllocStorage:
     device: int
     size: Dim
     site: Site
+    scope: str = GLOBAL_SCOPE
 
 
 @final

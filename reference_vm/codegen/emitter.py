@@ -11,7 +11,7 @@ from reference_vm.codegen.registers import Registers, device_of, results_of
 from reference_vm.codegen.tables import Tables
 from reference_vm.ir.nodes import Binding, Call, Function, Invoke, Module, Operand, Var
 from reference_vm.ops.definition import OpDef
-from reference_vm.types import HOST, DeviceName, TensorType
+from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, TensorType
 
 Storages: TypeAlias = Sequence[tuple[bc.Register | None, int]]
 """For each result the storage it lies in and the offset there; none for memory of its own."""
@@ -70,10 +70,9 @@ class Emitter:
     def targets(self, var: Var) -> tuple[bc.Target, ...]:
         """Return what an operator's results are written to: one tensor, or each of a tuple."""
         if isinstance(var.type, TensorType):
-            value, type_ = self.registers.value(var), var.type
-            return (bc.Target(self.registers.of(var), type_.dtype, type_.shape, value),)
+            return (_target(self.registers.of(var), var.type, self.registers.value(var)),)
         return tuple(
-            bc.Target(self.registers.fresh(), t.dtype, t.shape, var.source and f"{var.source}[{i}]")
+            _target(self.registers.fresh(), t, var.source and f"{var.source}[{i}]")
             for i, t in enumerate(results_of(var))
         )
 
@@ -111,6 +110,11 @@ class Emitter:
         kernel = self.tables.primitive(callee, device_of(binding.var).kind)
         hosts = host_params(callee, self.ops)
         self.launch(binding.var, kernel, present(args), hosts, storages, site)
+
+
+def _target(register: bc.Register, type_: TensorType, value: str | None) -> bc.Target:
+    scope = type_.vdevice.scope if type_.vdevice is not None else GLOBAL_SCOPE
+    return bc.Target(register, type_.dtype, type_.shape, value, scope=scope)
 
 
 def _name(primitive: Function) -> str:

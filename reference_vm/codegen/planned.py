@@ -12,7 +12,7 @@ from reference_vm.codegen.operators import emit_copy
 from reference_vm.codegen.registers import device_of, site_of
 from reference_vm.ir.nodes import Binding, Call, GlobalRef, Var
 
-PLANNED: Final = frozenset({"vm.alloc_storage", "vm.invoke", "vm.copy", "vm.kill"})
+PLANNED: Final = frozenset({"vm.alloc_storage", "vm.invoke", "vm.copy", "vm.share", "vm.kill"})
 
 
 def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
@@ -22,7 +22,8 @@ def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
             site = site_of(call.op, binding.var, call.span)
             device = emitter.tables.device(device_of(binding.var))
             register = emitter.registers.of(binding.var)
-            emitter.code.append(bc.AllocStorage(register, device, call.attrs["size"], site))
+            size, scope = call.attrs["size"], binding.var.vdevice.scope
+            emitter.code.append(bc.AllocStorage(register, device, size, site, scope))
         case "vm.invoke":
             _invoke(emitter, binding, call)
         case "vm.copy":
@@ -30,8 +31,9 @@ def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
             register_or_none = emitter.registers.of(storage) if isinstance(storage, Var) else None
             emit_copy(emitter, binding, call, register_or_none)
         case _:
-            killed = tuple(emitter.registers.of(a) for a in call.args if isinstance(a, Var))
-            emitter.code.append(bc.Kill(killed))
+            named = tuple(emitter.registers.of(a) for a in call.args if isinstance(a, Var))
+            form = bc.Share if call.op == "vm.share" else bc.Kill
+            emitter.code.append(form(named))
 
 
 def _invoke(emitter: Emitter, binding: Binding, call: Call) -> None:

@@ -19,26 +19,31 @@ After::
     %kill: () = vm.kill(%st1)
     return %u
 
-A storage is used by one tensor after the other, on one device and in one scope, as long as none of
-them can still be read, through whatever alias, on any path. What the function returns has storages
-of its own. A symbolic size takes its upper bound where the function states the bounds of all its
-symbols, and otherwise fits equal sizes only; a size that only the run tells is ``none``, and the
-kernel brings its memory. A storage made in an arm of a branch stays in that arm; what an arm hands
-out lies in a storage made before the branch. Memory that shares a name, by way of a branch, with an
-argument or the function's result is left to the run's end. A value that is *counted*
-(`analysis.counted`) has memory of its own: code generation says when it goes.
+A storage is on one device and in one scope. Where all sizes are known, tensors lie side by side in
+one (`passes.packed`); elsewhere it goes from one tensor to the next (`passes.handed_over`), and may
+go to a result from an operand that dies in the same kernel. A symbolic size takes its upper bound
+where the function states the bounds of all its symbols; a size that only the run tells is ``none``,
+and the kernel brings its memory.
+
+Each memory dies on each path where nobody reads it any more, through whatever alias
+(`analysis.owners`): after a binding, or at the start of an arm that does not want it. What an arm
+yields is its own to hand over, or is shared, ``vm.share``, where others have it too. What the
+function returns is not given back. A value that is *counted* (`analysis.counted`) has memory of its
+own, and code generation says when it goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, final
 
 from reference_vm.analysis.aliases import aliases, leaf_count
-from reference_vm.analysis.counted import called, counted, counted_leaves
+from reference_vm.analysis.counted import called, counted
 from reference_vm.analysis.intervals import ranges
-from reference_vm.analysis.liveness import Place, liveness
+from reference_vm.analysis.owners import START, Owner, Place, owners
+from reference_vm.analysis.recursion import CLOSURE
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -54,10 +59,12 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ir.rewrite import walk
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.passes.memory_planner import Planner, Work, memories
-from reference_vm.passes.storage_pool import Storage, storage_var
-from reference_vm.types import Attrs, TupleType, VirtualDevice, leaves
-from reference_vm.types.dim import Unknown, symbols
+from reference_vm.passes.handed_over import HandedOver
+from reference_vm.passes.memory_plan import InPlace, Plan, Storage, Work
+from reference_vm.passes.packed import pack_static
+from reference_vm.types import Attrs, TensorType, TupleType, VirtualDevice
+from reference_vm.types.dim import Unknown
+from reference_vm.types.dtype import U8
 
 _ALIGNMENT: Final = 64
 """Bytes, where the target of a device does not say."""
@@ -71,7 +78,7 @@ class PlanMemory:
     """``plan-memory``: make storage explicit."""
 
     name: ClassVar[str] = "plan-memory"
-    requires: ClassVar[frozenset[Property]] = frozenset({Property.PRIMITIVE})
+    requires: ClassVar[frozenset[Property]] = frozenset({Property.PRIMITIVE, Property.LIFTED})
     establishes: ClassVar[frozenset[Property]] = frozenset({Property.PLANNED})
 
     def run(self, module: Module, ctx: PassContext) -> Module:
@@ -86,24 +93,36 @@ class PlanMemory:
     ) -> Function:
         if function.attrs.get("primitive") is True or any(map(_is_planned, walk(function.body))):
             return function
-        found = aliases(function, module, ctx.ops)
-        lives = liveness(function, found)
-        variables = counted(function, module, found, is_called)
-        lives.immortal.update(counted_leaves(variables, found))
-        work = Work(module, ctx.ops, ranges(function.bounds), _symbols(function))
-        planner = Planner(found, lives, work, memories(function.body, found, lives, work))
-        planner.block(function.body)
-        return replace(function, body=_Writer(planner, ctx).block(function.body))
+        shared = aliases(function, module, ctx.ops)
+        owned = owners(function, ctx.ops, counted(function, module, shared, is_called))
+        plan = Plan(owned)
+        work = Work(module, ctx.ops, ranges(function.bounds), _least(function), _in_place(ctx))
+        pack_static(function.body, plan, work)
+        HandedOver(plan, work).block(function.body)
+        return replace(function, body=_Writer(plan, work, ctx).block(function.body))
 
 
-def _symbols(function: Function) -> frozenset[str]:
-    """Return the symbols that the parameters bind."""
-    types = [leaf for p in function.params if p.type is not None for leaf in leaves(p.type)]
-    return frozenset(s for t in types for dim in t.shape or () for s in symbols(dim))
+def _least(function: Function) -> dict[str, int]:
+    return {b.symbol: b.lower for b in function.bounds}
+
+
+def _in_place(ctx: PassContext) -> InPlace:
+    """Return what says which results a kernel may write over its operands."""
+    known: dict[tuple[str, str], frozenset[tuple[int, int]]] = {}
+
+    def pairs(kernel: Function, kind: str) -> frozenset[tuple[int, int]]:
+        key = (kernel.name, kind)
+        if key not in known:
+            traits = ctx.targets.get(kind)
+            known[key] = traits.in_place(kernel) if traits else frozenset()
+        return known[key]
+
+    return pairs
 
 
 def _is_planned(binding: Binding) -> bool:
-    return isinstance(binding.value, Call) and binding.value.op.startswith("vm.")
+    value = binding.value
+    return isinstance(value, Call) and value.op.startswith("vm.") and value.op != CLOSURE
 
 
 @final
@@ -111,29 +130,25 @@ def _is_planned(binding: Binding) -> bool:
 class _Writer:
     """Writes a plan into the function it was made for."""
 
-    planner: Planner
+    plan: Plan
+    work: Work
     ctx: PassContext
     storages: dict[Storage, Var] = field(default_factory=dict)
-    dying: dict[Place, list[Storage]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for storage in self.planner.pool.made:
-            if not storage.kept:
-                self.dying.setdefault((storage.block, storage.last), []).append(storage)
 
     def block(self, block: Block) -> Block:
-        number = self.planner.lives.numbers[id(block)]
-        statements: list[Binding] = []
+        number = self.plan.owners.numbers[id(block)]
+        statements = list(self._kill((number, START)))
         for position, binding in enumerate(block.bindings()):
             place = (number, position)
-            statements.extend(map(self._allocate, self.planner.allocations.get(place, ())))
+            statements.extend(map(self._allocate, self.plan.allocations.get(place, ())))
             statements.append(self._binding(binding))
             statements.extend(self._kill(place))
         return Block(tuple(statements), block.result)
 
     def _allocate(self, storage: Storage) -> Binding:
-        var = self.storages[storage] = storage_var(storage, f"st{storage.number}")
         assert not isinstance(storage.size, Unknown)
+        type_ = TensorType(U8, (storage.size,), storage.vdevice)
+        var = self.storages[storage] = Var(f"st{len(self.storages)}", type_)
         attrs = Attrs(size=storage.size, alignment=self._alignment(storage.vdevice))
         return Binding(var, Call("vm.alloc_storage", (), attrs))
 
@@ -142,21 +157,31 @@ class _Writer:
         return traits.alignment() if traits else _ALIGNMENT
 
     def _binding(self, binding: Binding) -> Binding:
-        value, work = binding.value, self.planner.work
+        value = binding.value
         inner = blocks(value)
         if inner:
-            return replace(binding, value=with_blocks(value, [self.block(b) for b in inner]))
-        if isinstance(value, Invoke) and work.is_kernel(binding):
+            arms = [self._shared(binding.var, b, self.block(b)) for b in inner]
+            return replace(binding, value=with_blocks(value, arms))
+        if isinstance(value, Invoke) and self.work.kernel(binding) is not None:
             return replace(binding, value=self._invoke(binding.var, value))
-        if isinstance(value, Call) and work.is_copy(binding):
+        if isinstance(value, Call) and self.work.is_placed(binding):
             return replace(binding, value=self._copy(binding.var, value))
         return binding
 
+    def _shared(self, var: Var, arm: Block, written: Block) -> Block:
+        """Return an arm that ends in sharing what it hands to ``var`` and others have too."""
+        number = self.plan.owners.numbers[id(arm)]
+        leaves_ = [
+            i for i in self.plan.owners.shared.get(number, ()) if (var, i) not in self.plan.inside
+        ]
+        statements = [*written.statements, *_naming("share", [(arm.result, i) for i in leaves_])]
+        return Block(tuple(statements), written.result)
+
     def _places(self, var: Var) -> tuple[list[Operand], tuple[int | None, ...]]:
         """Return the storage of each leaf and the offset in it."""
-        slots = [self.planner.slots[var, i] for i in range(leaf_count(var.type))]
-        operands: list[Operand] = [None if s is None else self.storages[s] for s in slots]
-        return operands, tuple(None if s is None else 0 for s in slots)
+        slots = [self.plan.slots.get((var, i)) for i in range(leaf_count(var.type))]
+        operands: list[Operand] = [None if s is None else self.storages[s.storage] for s in slots]
+        return operands, tuple(None if s is None else s.offset for s in slots)
 
     def _invoke(self, var: Var, value: Invoke) -> Call:
         storages, offsets = self._places(var)
@@ -171,23 +196,27 @@ class _Writer:
         )
 
     def _kill(self, place: Place) -> Iterator[Binding]:
-        """Yield what gives memory back after a binding."""
-        dead: list[Operand] = [self.storages[s] for s in self.dying.get(place, ())]
-        handles = self.planner.killed.get(place, [])
-        whole: dict[Var, int] = {}
-        for var, _ in handles:
-            whole[var] = whole.get(var, 0) + 1
-        for var, index in handles:
-            if whole[var] == leaf_count(var.type):
-                if var not in dead:
-                    dead.append(var)
-                continue
-            for binding in _projections(var, index):
-                yield binding
-                last = binding.var
-            dead.append(last)
-        if dead:
-            yield Binding(Var("kill", _NOTHING), Call("vm.kill", tuple(dead)))
+        """Yield what gives memory back at a place."""
+        dead = self.plan.kills.get(place, ())
+        storages = [self.storages[d] for d in dead if isinstance(d, Storage)]
+        yield from _naming("kill", [d for d in dead if not isinstance(d, Storage)], storages)
+
+
+def _naming(what: str, owners: Sequence[Owner], others: Sequence[Var] = ()) -> Iterator[Binding]:
+    """Yield ``vm.kill`` or ``vm.share`` of tensors: by their variable, or by items of it."""
+    named = list(others)
+    whole = Counter(var for var, _ in owners)
+    for var, index in owners:
+        if whole[var] == leaf_count(var.type):
+            if var not in named:
+                named.append(var)
+            continue
+        for binding in _projections(var, index):
+            yield binding
+            last = binding.var
+        named.append(last)
+    if named:
+        yield Binding(Var(what, _NOTHING), Call(f"vm.{what}", tuple(named)))
 
 
 def _projections(var: Var, index: int) -> Iterator[Binding]:

@@ -197,8 +197,14 @@ class NumpyTraits:
     def max_fused(self) -> int:
         return 1
 
+    def takes(self, function: Function) -> bool:
+        return False
+
     def alignment(self) -> int:
         return 64
+
+    def in_place(self, function: Function) -> frozenset[tuple[int, int]]:
+        return frozenset()
 
 
 @final

@@ -18,6 +18,7 @@ from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.loops.kernel import Move
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
+from reference_vm.targets.in_place import elementwise_pairs
 from reference_vm.targets.numba.makers import MAKERS
 from reference_vm.targets.numba.making import Tools
 from reference_vm.targets.numpy import NUMPY
@@ -44,6 +45,12 @@ class NumbaTraits:
 
     def alignment(self) -> int:
         return 64
+
+    def in_place(self, function: Function) -> frozenset[tuple[int, int]]:
+        return elementwise_pairs(function, self._compiled)
+
+    def _compiled(self, name: str) -> OpDef | None:
+        return OPS[name] if self.fuses(OPS[name]) else None
 
 
 @final

@@ -12,6 +12,7 @@ from reference_vm.passes.bind_vdevices import BindVdevices
 from reference_vm.passes.context import PassContext
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.infer_types import InferTypes
+from reference_vm.targets.in_place import elementwise_pairs
 from reference_vm.text import parse
 from reference_vm.types import DeviceMap
 
@@ -27,6 +28,12 @@ class FusesAll:
 
     def max_fused(self) -> int:
         return self.limit
+
+    def takes(self, function: Function) -> bool:
+        return True
+
+    def in_place(self, function: Function) -> frozenset[tuple[int, int]]:
+        return elementwise_pairs(function, lambda name: OPS[name] if OPS[name].loops else None)
 
     def alignment(self) -> int:
         return 64

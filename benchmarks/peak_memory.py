@@ -1,0 +1,148 @@
+"""The most memory that each real model has in use, beside the least and onnxruntime's arena.
+
+    python -m benchmarks.peak_memory            # every model that is in the cache or can be had
+    python -m benchmarks.peak_memory minilm     # only those whose name contains the word
+
+Ours is read from the trace of a run (`runtime.peaks`): what was allocated at once, and what was
+live at once, which no plan for the same order of work can do without. The arena of onnxruntime is
+what it took from the system while it ran the model twice on the same inputs, its weights left out:
+as it comes, and with an arena that is told to take no more than is asked for. The exit code is 1 if
+a model has more in use than `LIMIT` times the bound (`BRANCHED` for those with control flow) or
+than onnxruntime's arena.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from rich.console import Console
+from rich.table import Table
+
+import reference_vm as rv
+from benchmarks.real_models.fetch import Unavailable, fetch
+from benchmarks.real_models.inputs import inputs_for
+from benchmarks.real_models.lock import ModelFile, models
+from benchmarks.real_models.shapes import declared_shapes
+from reference_vm.diagnostics import DiagnosticError
+from reference_vm.ir.nodes import If, Module
+from reference_vm.ir.rewrite import walk
+from reference_vm.runtime.peaks import Peak, peaks
+from reference_vm.session import Session
+
+LIMIT: Final = 1.10
+BRANCHED: Final = 1.25
+
+_EXTENDED: Final = re.compile(r"Extended allocation by (\d+) bytes")
+
+_ARENA: Final = """
+import sys
+import onnxruntime as ort
+from benchmarks.real_models.fetch import fetch
+from benchmarks.real_models.inputs import inputs_for
+from benchmarks.real_models.lock import model as model_of
+from benchmarks.real_models.shapes import declared_shapes
+
+model = model_of(sys.argv[1])
+path = fetch(model)
+ort.set_default_logger_severity(1)
+options = ort.SessionOptions()
+options.intra_op_num_threads = 2
+options.log_severity_level = 3
+options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
+if sys.argv[2] == "tight":
+    kind = ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+    info = ort.OrtMemoryInfo("Cpu", kind, 0, ort.OrtMemType.DEFAULT)
+    config = {"arena_extend_strategy": 1, "initial_chunk_size_bytes": 256}
+    ort.create_and_register_allocator(info, ort.OrtArenaCfg(config))
+    options.add_session_config_entry("session.use_env_allocators", "1")
+session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+inputs = inputs_for(model, declared_shapes(path))
+for _ in range(2):
+    session.run(None, inputs)
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One model's figures, in bytes."""
+
+    model: str
+    peak: Peak
+    arena: int
+    """What onnxruntime took from the system, as it comes."""
+
+    tight: int
+    """The same with an arena that grows by what is asked for."""
+
+    branched: bool
+    """Whether the model has control flow."""
+
+    @property
+    def is_good(self) -> bool:
+        limit = BRANCHED if self.branched else LIMIT
+        return self.peak.ratio <= limit and self.peak.planned <= self.arena
+
+
+def measure(model: ModelFile) -> Row:
+    """Return the figures of a model.
+
+    Raises:
+        DiagnosticError: The model cannot be imported, compiled or run.
+        Unavailable: It cannot be had.
+    """
+    path = fetch(model)
+    module = rv.from_onnx(path)
+    session = Session(rv.compile(module))
+    given = inputs_for(model, declared_shapes(path))
+    session.run("main", *(given[p.name] for p in module.by_name["main"].params))
+    found = peaks(session.trace)
+    total = Peak(sum(p.planned for p in found.values()), sum(p.bound for p in found.values()))
+    return Row(model.id, total, arena(model), arena(model, "tight"), _is_branched(module))
+
+
+def arena(model: ModelFile, kind: str = "") -> int:
+    """Return the bytes that onnxruntime's arena grew to in a process of its own."""
+    command = [sys.executable, "-c", _ARENA, model.id, kind]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return sum(int(found) for found in _EXTENDED.findall(run.stderr))
+
+
+def _is_branched(module: Module) -> bool:
+    values = (b.value for f in module.functions for b in walk(f.body))
+    return len(module.functions) > 1 or any(isinstance(v, If) for v in values)
+
+
+def _rows(words: Sequence[str], console: Console) -> Iterator[Row]:
+    for model in models():
+        if words and not any(w.lower() in model.id.lower() for w in words):
+            continue
+        try:
+            yield measure(model)
+        except (DiagnosticError, Unavailable) as error:
+            console.print(f"{model.id}: not run: {str(error).splitlines()[0]}", markup=False)
+
+
+def main(words: Sequence[str] = ()) -> int:
+    console = Console(width=120)
+    table = Table(title="Peak memory of one run, KiB")
+    for head in ("model", "planned", "bound", "ratio", "ort arena", "ort tight"):
+        table.add_column(head, justify="left" if head == "model" else "right")
+    good = True
+    for row in _rows(words, console):
+        good &= row.is_good
+        sizes = (row.peak.planned, row.peak.bound)
+        kib = [f"{n / 1024:.1f}" for n in (*sizes, row.arena, row.tight)]
+        mark = "" if row.is_good else " !"
+        table.add_row(row.model, *kib[:2], f"{row.peak.ratio:.3f}{mark}", *kib[2:])
+    console.print(table)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
