@@ -54,20 +54,30 @@ ACTIVATIONS: Final[Mapping[str, Activation]] = {
 def functions(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], clip: float | None
 ) -> list[Function]:
-    """Return the functions ``names``, each preceded by clipping to ``-clip … clip``.
+    """Return the functions ``names``, each preceded by clipping to ``-clip … clip``."""
+    return [
+        partial(_applied, ACTIVATIONS[name].apply, found, clip)
+        for name, found in parameters(names, alphas, betas)
+    ]
+
+
+def parameters(
+    names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
+) -> list[tuple[str, tuple[float, ...]]]:
+    """Return the functions' names in lower case, each with its parameters.
 
     The parameters are consumed in order by those functions that take them; then defaults serve.
     """
     left = {"alpha": list(alphas), "beta": list(betas)}
-    found: list[Function] = []
+    found: list[tuple[str, tuple[float, ...]]] = []
     for name in names:
         activation = ACTIVATIONS[name.lower()]
-        parameters = [
+        taken = tuple(
             left[which].pop(0) if left[which] else default
             for which, default in (("alpha", activation.alpha), ("beta", activation.beta))
             if default is not None
-        ]
-        found.append(partial(_applied, activation.apply, tuple(parameters), clip))
+        )
+        found.append((name.lower(), taken))
     return found
 
 
@@ -82,4 +92,4 @@ def _applied(
     return apply(xp, bounded, *parameters)
 
 
-__all__ = ["ACTIVATIONS", "Activation", "Function", "functions"]
+__all__ = ["ACTIVATIONS", "Activation", "Function", "functions", "parameters"]

@@ -100,7 +100,20 @@ def _print_tile(out: Assembly, lanes: Lanes, name: str, height: int, width: int)
         sums = out.loop("0", whole, step_size, zeros, plain)
         carried = [(lanes.type, value) for value in sums]
         sums = out.loop(whole, "%depth", step_size, carried, last)
-        _print_results(out, lanes, lanes.sums(out, sums), width)
+        total = lanes.sums(out, sums)
+        if width > 1:
+            _print_results(out, lanes, total, width)
+            return
+        ordered = out.both(
+            out.compare("eq", "%first_row", "1"),
+            out.compare("eq", "%c_row", "1"),
+            out.compare("sge", "%rows", str(height)),
+        )
+        out.choose(
+            ordered,
+            lambda: lanes.store(out, lanes.add(out, lanes.load(out, "%first"), total), "%c"),
+            lambda: _print_results(out, lanes, total, width),
+        )
 
 
 def _lines(

@@ -20,11 +20,11 @@ _NAME: Final = "kernel"
 
 def nest_address(machine: Machine, nest: Nest) -> int:
     """Return the address of the kernel that ``nest`` describes."""
-    return machine.address(f"{_printer()}\n{nest.form}", lambda: print_llvm(nest, _NAME))
+    return machine.address(f"{printer()}\n{nest.form}", lambda: print_llvm(nest, _NAME))
 
 
 @cache
-def _printer() -> str:
+def printer() -> str:
     """Return a hash of the modules between a nest and its text: others' prints are not found."""
     modules = sorted(files(loops).iterdir(), key=lambda m: m.name)
     sources = [m.read_bytes() for m in modules if m.name.endswith(".py")]

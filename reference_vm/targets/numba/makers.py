@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference_vm.targets.numba import convolution, movement, nests, products
+from reference_vm.targets.numba import convolution, movement, nests, products, recurrent
 from reference_vm.targets.numba.making import Maker
 
-MAKERS: Final[tuple[Maker, ...]] = (nests.make, products.make, convolution.make, movement.make)
+MAKERS: Final[tuple[Maker, ...]] = (
+    nests.make,
+    products.make,
+    convolution.make,
+    movement.make,
+    recurrent.make,
+)

@@ -10,13 +10,16 @@ from typing import Final
 
 from reference_vm.jit.machine import Machine
 from reference_vm.targets import numba
+from reference_vm.targets.numba.machine import printer as nest_printer
 
 _PRINTERS: Final = (
     "assembly.py",
     "blocks.py",
     "copies.py",
     "dots.py",
+    "gates.py",
     "planes.py",
+    "recurrence.py",
     "product_code.py",
     "product_tiles.py",
     "product_words.py",
@@ -37,4 +40,5 @@ def compiled(machine: Machine, kind: str, form: object, text: Callable[[], str])
 def _printer() -> str:
     """Return a hash of what prints kernels: code that others printed is not found."""
     sources = [files(numba).joinpath(name).read_bytes() for name in _PRINTERS]
+    sources.append(nest_printer().encode())
     return hashlib.sha256(b"".join(sources)).hexdigest()
