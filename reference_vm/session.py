@@ -12,7 +12,7 @@ session usable.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -33,9 +33,14 @@ from reference_vm.runtime.image import Image, place_constants
 from reference_vm.runtime.intermediates import Intermediates
 from reference_vm.runtime.log import PathLog
 from reference_vm.runtime.machine import Observer, run_function
+from reference_vm.runtime.native.choice import native_executor, without_native
 from reference_vm.runtime.trace import Trace
 from reference_vm.types import DeviceName, DType
 from reference_vm.types.arrays import from_numpy
+
+if TYPE_CHECKING:  # they load LLVM, which need not be installed
+    from reference_vm.runtime.native.executor import NativeExecutor
+    from reference_vm.runtime.native.path import Path
 
 
 @final
@@ -44,21 +49,33 @@ class Session:
 
     ``trace=False`` runs without noting anything, for the last bit of speed. ``checked=True``
     poisons memory whose value has died and what results are about to overwrite, so that a read of
-    it shows.
+    it shows. ``interpreter=True`` runs the readable definition of the bytecode instead of the
+    native loop, which does the same; so does every run that is watched (`run`).
     """
 
-    def __init__(self, program: Program, *, trace: bool = True, checked: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        trace: bool = True,
+        checked: bool = False,
+        interpreter: bool = False,
+    ) -> None:
         if not isinstance(program, Program):
             how = "compile it first, reference_vm.compile(module)"
             raise CompileError(catalog.invalid_option("program", program, "a Program", how))
         self.program = program
         self._traced = trace
         self._checked = checked
-        self._log: PathLog | None = None
+        self._log: PathLog | Path | None = None
         self._load_log = PathLog()
         used = (*program.executable.devices, *program.device_map.devices)
         self._devices = {name: _open(name) for name in used}
         self._image = self._load()
+        self.notes = without_native(program.executor, interpreter)
+        """Why runs are not native, one sentence each; empty if they are."""
+
+        self._native = None if self.notes else native_executor(self._image, checked)
         self.intermediates: Mapping[str, Any] | None = None
         """What the last run computed, by source variable, if it was run with ``keep=True``."""
 
@@ -100,6 +117,8 @@ class Session:
                 run failed.
         """
         code = self.entry(entry)
+        if not (keep or profile or observer) and self._native and self._native.acquire():
+            return self._run_native(self._native, code, args)
         log = self._log = PathLog() if self._traced else None
         kept = Intermediates() if keep and observer is None else None
         for device in self._devices.values():
@@ -110,6 +129,16 @@ class Session:
             return run_function(self._image, code, args, run, watching)
         finally:
             self.intermediates = kept.found if kept else None
+
+    def _run_native(self, native: NativeExecutor, code: FunctionCode, args: tuple[Any, ...]) -> Any:
+        self.intermediates = None
+        for device in self._devices.values():
+            device.reset_peak()
+        path = self._log = native.path() if self._traced else None
+        try:
+            return native.run(code, args, path)
+        finally:
+            native.release()
 
     def entry(self, name: str) -> FunctionCode:
         """Return an entry of the program.

@@ -52,6 +52,11 @@ class CpuDevice:
     def xp(self) -> Any:
         return np
 
+    @property
+    def usage(self) -> host_memory.Usage:
+        """The count of bytes in use, for who gives out memory of this device by itself."""
+        return self._usage
+
     def allocate(self, nbytes: int) -> Buffer:
         size = -(-nbytes // _CLASS) * _CLASS
         blocks = self._free.get(size)

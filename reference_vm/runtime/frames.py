@@ -30,9 +30,8 @@ class PreparedFunction:
     steps: tuple[Step, ...]
 
 
-@final
 class Run:
-    """One run of a program."""
+    """One run of a program; the native executor counts holds in its own way."""
 
     __slots__ = ("borrowed", "checked", "live", "log", "profiled", "result", "shared", "stack")
 
@@ -96,6 +95,10 @@ class Run:
             return
         if self.log is not None:
             self.log.append((FREE, (), ((buffer, 0, buffer.nbytes),), None, None))
+        self.give_back(buffer)
+
+    def give_back(self, buffer: Buffer) -> None:
+        """Let the device have memory back that nobody holds any more."""
         buffer.device.free(buffer)
 
     def close(self) -> None:

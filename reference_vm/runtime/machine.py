@@ -38,7 +38,7 @@ def run_function(
     Raises:
         ExecutionError: An argument does not fit, or the run failed.
     """
-    _check_count(code, args)
+    check_count(code, args)
     function = image.functions[image.executable.indices[code.name]]
     try:
         with np.errstate(all="ignore"):
@@ -53,10 +53,7 @@ def run_function(
     except BindError as error:
         if run.stack:  # of a call inside
             raise located(error, _instruction(run)) from error
-        parameter = error.parameter
-        raise ExecutionError(
-            catalog.bad_argument(error.code, error.message, code.name, parameter.span)
-        ) from None
+        raise argument_error(error, code) from None
     except FAILURES as error:
         raise located(error, _instruction(run)) from error
     finally:
@@ -65,7 +62,14 @@ def run_function(
         run.close()
 
 
-def _check_count(code: FunctionCode, args: Sequence[Any]) -> None:
+def argument_error(error: BindError, code: FunctionCode) -> ExecutionError:
+    """Return the error that an argument does not fit its parameter."""
+    span = error.parameter.span
+    return ExecutionError(catalog.bad_argument(error.code, error.message, code.name, span))
+
+
+def check_count(code: FunctionCode, args: Sequence[Any]) -> None:
+    """Raise `ExecutionError` unless there is an argument for each parameter."""
     if len(args) != len(code.params):
         names = tuple(p.name for p in code.params)
         raise ExecutionError(catalog.argument_count(code.name, len(args), names))

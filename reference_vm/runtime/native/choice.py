@@ -1,0 +1,34 @@
+"""Whether a session runs the native loop."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from reference_vm.runtime.image import Image
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.runtime.native.executor import NativeExecutor
+
+
+def without_native(target: str | None, interpreter: bool) -> tuple[str, ...]:
+    """Return why a program is interpreted, in sentences; nothing if it runs natively.
+
+    Args:
+        target: Who makes the kernels, if that was chosen.
+        interpreter: Whether the interpreter was asked for.
+    """
+    if interpreter:
+        return ("runs are interpreted, as was asked for",)
+    if target == "numpy":
+        return ("runs are interpreted, since NumPy's kernels are called from Python",)
+    if importlib.util.find_spec("llvmlite") is None:
+        return ("runs are interpreted, which is slower: pip install 'hettest[numba]'",)
+    return ()
+
+
+def native_executor(image: Image, checked: bool) -> NativeExecutor:
+    """Return the native form of a program."""
+    from reference_vm.runtime.native.executor import NativeExecutor
+
+    return NativeExecutor(image, checked=checked)

@@ -1,0 +1,193 @@
+"""Launches of kernels, in the language of words.
+
+A launch is done by a plan for operands of its forms: the one in its cell, which was found last, or
+one in the kernel's list. The plan's blocks get the addresses of operands and results, and each of
+its stages runs, alone or on the pool's threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from reference_vm.jit.words import call, call_pair, load, store, store_byte
+from reference_vm.runtime.native.layout import WORD, BufferEntry, Form, Job, Plan, Slot, State
+from reference_vm.runtime.native.memory import allocate, entry_of, release
+from reference_vm.runtime.native.opcodes import Launch, Result
+
+
+def fits(plan: int, frame: int, places: int, operands: int) -> int:
+    """Whether a plan is one for the operands in the slots listed at ``places``."""
+    for i in range(operands):
+        if load(frame, load(places, i) + Slot.FORM) != load(plan, Plan.FORMS + i):
+            return 0
+    return 1
+
+
+def find_plan(instance: int, pc: int, frame: int) -> int:
+    """Return the plan of a launch, remembered in its cell; 0 if there is none yet."""
+    cell = load(pc, Launch.PLAN)
+    plan = load(instance, cell)
+    places = pc + Launch.SLOTS * WORD
+    operands = load(pc, Launch.OPERANDS)
+    if plan != 0 and fits(plan, frame, places, operands):
+        return plan
+    if load(pc, Launch.LISTED) == 0:
+        return 0
+    plan = load(load(pc, Launch.KERNEL), 0)
+    while plan != 0:
+        if fits(plan, frame, places, operands):
+            store(instance, cell, plan)
+            return plan
+        plan = load(plan, Plan.NEXT)
+    return 0
+
+
+def all_live(state: int, frame: int, places: int, count: int) -> int:
+    """Whether the buffers of slots have not been given back."""
+    for i in range(count):
+        if entry_of(state, load(frame, load(places, i) + Slot.REFERENCE)) == 0:
+            return 0
+    return 1
+
+
+def take_back(state: int, first: int, frame: int, count: int) -> int:
+    """Give back what the first results of a launch were given, since the next one found no room."""
+    for i in range(count):
+        result = first + i * Result.WORDS * WORD
+        slot = frame + load(result, Result.SLOT) * WORD
+        if load(result, Result.STORAGE) == 0:
+            release(state, load(slot, Slot.REFERENCE))
+        store(slot, Slot.ADDRESS, 0)
+        store(slot, Slot.REFERENCE, 0)
+        store(slot, Slot.FORM, 0)
+    return 0
+
+
+def place_results(state: int, instance: int, pc: int, frame: int, plan: int) -> int:
+    """Let the result slots of a launch name the memory to write to; return 0 if Python must."""
+    operands = load(pc, Launch.OPERANDS)
+    results = load(pc, Launch.RESULTS)
+    first = pc + (Launch.SLOTS + operands) * WORD
+    for i in range(results):
+        cell = load(first, i * Result.WORDS + Result.FORM)
+        if cell != 0 and load(instance, cell) != load(plan, Plan.FORMS + operands + i):
+            return 0
+    for i in range(results):
+        result = first + i * Result.WORDS * WORD
+        form = load(plan, Plan.FORMS + operands + i)
+        slot = frame + load(result, Result.SLOT) * WORD
+        storage = load(result, Result.STORAGE)
+        if storage != 0:
+            store(slot, Slot.ADDRESS, load(frame, storage) + load(result, Result.OFFSET))
+            store(slot, Slot.REFERENCE, load(frame, storage + Slot.REFERENCE))
+        else:
+            reference = allocate(state, load(form, Form.NBYTES))
+            if reference == 0:
+                take_back(state, first, frame, i)
+                return 0
+            store(slot, Slot.ADDRESS, load(entry_of(state, reference), BufferEntry.ADDRESS))
+            store(slot, Slot.REFERENCE, reference)
+        store(slot, Slot.FORM, form)
+    return 1
+
+
+def reads(pc: int, frame: int, slot: int, operands: int) -> int:
+    """Whether an operand of a launch overlaps the tensor in ``slot``."""
+    begin = load(slot, Slot.ADDRESS)
+    end = begin + load(load(slot, Slot.FORM), Form.NBYTES)
+    for i in range(operands):
+        other = frame + load(pc, Launch.SLOTS + i) * WORD
+        form = load(other, Slot.FORM)
+        if form != 0 and load(other, Slot.REFERENCE) == load(slot, Slot.REFERENCE):
+            start = load(other, Slot.ADDRESS)
+            if start < end and begin < start + load(form, Form.NBYTES):
+                return 1
+    return 0
+
+
+def spoil(address: int, nbytes: int, pattern: int) -> int:
+    """Fill memory with eight bytes, again and again."""
+    words = nbytes >> 3
+    for i in range(words):
+        store(address, i, pattern)
+    for i in range(words << 3, nbytes):
+        store_byte(address + i, pattern >> ((i & 7) << 3))
+    return 0
+
+
+def poison_results(pc: int, frame: int) -> int:
+    """Make what a launch overwrites unreadable, unless it reads it itself."""
+    operands = load(pc, Launch.OPERANDS)
+    first = pc + (Launch.SLOTS + operands) * WORD
+    for i in range(load(pc, Launch.RESULTS)):
+        slot = frame + load(first, i * Result.WORDS + Result.SLOT) * WORD
+        form = load(slot, Slot.FORM)
+        pattern = load(form, Form.POISON)
+        if pattern != 0 and reads(pc, frame, slot, operands) == 0:
+            spoil(load(slot, Slot.ADDRESS), load(form, Form.NBYTES), pattern)
+    return 0
+
+
+def compute(state: int, pc: int, frame: int, plan: int) -> int:
+    """Run the stages of a plan."""
+    operands = load(pc, Launch.OPERANDS)
+    places = pc + Launch.SLOTS * WORD
+    results = pc + (Launch.SLOTS + operands) * WORD
+    count = load(plan, Plan.ADDRESSES)
+    chosen = load(plan, Plan.MAP)
+    job = load(plan, Plan.FIRST)
+    left = load(plan, Plan.STAGES)
+    while left > 0:
+        block = load(job, Job.BLOCK)
+        for i in range(count):
+            store(block, i, load(frame, load(places, load(chosen, i))))
+        for i in range(load(pc, Launch.RESULTS)):
+            store(block, count + i, load(frame, load(results, i * Result.WORDS)))
+        workspace = load(job, Job.WORKSPACE_WORD)
+        if workspace != 0:
+            store(block, workspace, load(state, State.WORKSPACE))
+        if load(job, Job.WORK) >= load(state, State.WORTH):
+            store(job, Job.SCRATCH, load(state, State.SCRATCH))
+            call_pair(load(state, State.POOL_RUN), load(state, State.POOL_STATE), job)
+        else:
+            if load(job, Job.SCRATCH_BYTES) != 0:
+                store(block, load(job, Job.SCRATCH_WORD), load(state, State.SCRATCH))
+            call(load(job, Job.ENTRY), block, load(job, Job.LOW), load(job, Job.HIGH))
+        job += Job.WORDS * WORD
+        left -= 1
+    return 0
+
+
+def launch(state: int, instance: int, frame: int, pc: int) -> int:
+    """Run a kernel; return where to go on, 0 if Python must do something first."""
+    plan = find_plan(instance, pc, frame)
+    if plan == 0:
+        return 0
+    checked = load(state, State.CHECKED)
+    operands = load(pc, Launch.OPERANDS)
+    if checked != 0 and all_live(state, frame, pc + Launch.SLOTS * WORD, operands) == 0:
+        return 0
+    if place_results(state, instance, pc, frame, plan) == 0:
+        return 0
+    if load(plan, Plan.EMPTY) == 0:
+        if checked != 0:
+            poison_results(pc, frame)
+        compute(state, pc, frame, plan)
+        store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
+    return pc + load(pc, Launch.LENGTH) * WORD
+
+
+FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    fits,
+    find_plan,
+    all_live,
+    take_back,
+    place_results,
+    reads,
+    spoil,
+    poison_results,
+    compute,
+    launch,
+)
+"""In the order of their use."""

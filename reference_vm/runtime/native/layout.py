@@ -1,0 +1,264 @@
+"""Where things stand in the memory of the native loop, in words of 64 bits.
+
+A *slot* holds a value: a register of the bytecode is as many slots as its type has leaves, one
+after the other. What a slot holds is told by its words:
+
+==================  ================  ===================  ==================
+what                address           reference            form
+==================  ================  ===================  ==================
+nothing             0                 0                    0
+tensor on the host  of its data       its buffer           dtype and dims
+storage             of its bytes      its buffer           0
+shape value         0                 0                    dims, no dtype
+scalar on the host  the bits          `SCALAR`             dtype, no dims
+anything else       number of object  `OBJECT`             0
+==================  ================  ===================  ==================
+
+A *reference* to a buffer is its serial number and its place in the table of buffers; the entry
+there says the same as long as the buffer lives, so a stale reference is known as one.
+
+A *frame* is the words of `Frame`, then the slots of all registers. Frames lie one after the other.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+WORD: Final = 8
+"""Bytes."""
+
+SLOT: Final = 3
+"""Words of a slot."""
+
+OBJECT: Final = -1
+SCALAR: Final = -2
+
+INDEX_BITS: Final = 24
+INDEX_MASK: Final = (1 << INDEX_BITS) - 1
+"""The part of a reference that is the place in the table."""
+
+
+class Slot(IntEnum):
+    ADDRESS = 0
+    REFERENCE = 1
+    FORM = 2
+
+
+class State(IntEnum):
+    """What the loop and Python tell each other."""
+
+    PC = 0
+    """The address of the instruction that runs, or is left to Python."""
+
+    FRAME = 1
+    STACK_END = 2
+    DEPTH = 3
+    """Frames on the stack."""
+
+    DEPTH_LIMIT = 4
+    LOG = 5
+    """Where the next word of the path goes."""
+
+    LOG_END = 6
+    CURRENT = 7
+    """Bytes of the host in use."""
+
+    PEAK = 8
+    LAUNCHES = 9
+    READS = 10
+    """Scalars read, and their bytes in the next word."""
+
+    READ_BYTES = 11
+    SERIAL = 12
+    """Of the next buffer."""
+
+    BUFFERS = 13
+    """The table."""
+
+    UNUSED = 14
+    """The first place in it that is free; 0: there is none."""
+
+    HEADS = 15
+    """The first free block of each size class."""
+
+    BUMP = 16
+    """What is left of the chunk that small blocks are cut from: begin and end."""
+
+    BUMP_END = 17
+    WANTED = 18
+    """Bytes that could not be had; -1 if none were asked for."""
+
+    CHECKED = 19
+    """1: memory is poisoned before it is written, and only living buffers are read."""
+
+    WORTH = 20
+    """The work from which on a stage goes to the pool of threads."""
+
+    POOL_RUN = 21
+    POOL_STATE = 22
+    SCRATCH = 23
+    WORKSPACE = 24
+    TRUTH = 25
+    """The form of a bool that was read."""
+
+    FIRST = 26
+    """The first place in the table that is not a constant's, and the last that was ever taken."""
+
+    LAST = 27
+    WORDS = 28
+
+
+class Frame(IntEnum):
+    FUNCTION = 0
+    CALLER = 1
+    """Words back to the caller's frame; 0 in the first."""
+
+    RETURN = 2
+    """Where the caller goes on."""
+
+    TARGET = 3
+    """The caller's first slot for the result, in words from its frame."""
+
+    INSTANCE = 4
+    SLOTS = 5
+
+
+class FunctionRecord(IntEnum):
+    NUMBER = 0
+    CODE = 1
+    FRAME_WORDS = 2
+    INSTANCE = 3
+    """The only one, of a function without symbols; else 0."""
+
+    WORDS = 4
+
+
+class Instance(IntEnum):
+    """What the symbols of a function decide; after these words the cells."""
+
+    FUNCTION = 0
+    NUMBER = 1
+    CELLS = 2
+
+
+class BufferEntry(IntEnum):
+    REFERENCE = 0
+    ADDRESS = 1
+    """Of a free entry: the next free one."""
+
+    NBYTES = 2
+    CLASS = 3
+    """The size class of its block, or `LENT`, `FOREIGN` or `CONSTANT`."""
+
+    HOLDS = 4
+    WORDS = 5
+
+
+LENT: Final = -1
+"""The class of a caller's memory, which is not the run's to give back."""
+
+FOREIGN: Final = -2
+"""The class of memory that Python allocated, and must give back."""
+
+CONSTANT: Final = -3
+"""The class of constants, which outlive all runs."""
+
+CLASSES: Final = 512
+
+
+class Form(IntEnum):
+    NUMBER = 0
+    NBYTES = 1
+    POISON = 2
+    """Eight bytes to fill such a tensor with; 0 for none."""
+
+    RANK = 3
+    SCALAR = 4
+    """The form of such a scalar once it was read; 0 for what is no scalar."""
+
+    DIMS = 5
+
+
+class Plan(IntEnum):
+    """How a kernel runs on operands of certain forms."""
+
+    NEXT = 0
+    """Another plan of the kernel."""
+
+    NUMBER = 1
+    EMPTY = 2
+    """1: there is nothing to compute."""
+
+    ADDRESSES = 3
+    """How many of the operands' addresses the blocks hold."""
+
+    STAGES = 4
+    """How many."""
+
+    FIRST = 5
+    """The address of the first stage."""
+
+    MAP = 6
+    """The address of the operands' places, whose addresses the blocks hold."""
+
+    FORMS = 7
+    """Of the operands, then of the results."""
+
+
+class Job(IntEnum):
+    """A stage of a plan: the pool's words for a job, and the place of the workspace."""
+
+    ENTRY = 0
+    BLOCK = 1
+    BLOCK_WORDS = 2
+    LOW = 3
+    HIGH = 4
+    GRAIN = 5
+    WORK = 6
+    SCRATCH = 7
+    SCRATCH_BYTES = 8
+    SCRATCH_WORD = 9
+    WORKSPACE_WORD = 10
+    """0: it needs none."""
+
+    WORDS = 11
+
+
+class Memo(IntEnum):
+    """What an operator on shapes made of operands of certain forms."""
+
+    NEXT = 0
+    FORM = 1
+    DATA = 2
+    """The address of the result's elements; 0 where they are not made from shapes."""
+
+    OPERANDS = 3
+
+
+class Command(IntEnum):
+    """What the machine code is called for."""
+
+    RUN = 0
+    RUN_LOGGED = 1
+    FINISH = 2
+    """Copy the results, and give back all that is left."""
+
+
+class Left(IntEnum):
+    """Why the loop came back to Python."""
+
+    RETURNED = 0
+    """It is at its end: the result is in the last frame."""
+
+    INSTRUCTION = 1
+    """Python is to do the instruction at `State.PC`."""
+
+    MEMORY = 2
+    """`State.WANTED` bytes are to be had, then it can go on."""
+
+    BUFFERS = 3
+    """The table of buffers is full."""
+
+    STACK = 4
+    LOG = 5

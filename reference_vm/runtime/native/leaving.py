@@ -1,0 +1,245 @@
+"""What the loop leaves to Python: the instruction is done by the interpreter's own step.
+
+Where the same operands would give the same again (a kernel's plan, an operator on shapes, a call's
+or a cast's instance), that is remembered, and the loop does it itself the next time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast, final
+
+from reference_vm.bytecode.instructions import (
+    HostOp,
+    Invoke,
+    Launch,
+    MatchCast,
+    Return,
+    TailInvoke,
+    View,
+)
+from reference_vm.diagnostics import DataError
+from reference_vm.jit.words import load, store
+from reference_vm.runtime.frames import Frame as PythonFrame
+from reference_vm.runtime.native.heap import Heap, read, write
+from reference_vm.runtime.native.layout import (
+    OBJECT,
+    SLOT,
+    WORD,
+    Form,
+    Frame,
+    Memo,
+    Slot,
+    State,
+)
+from reference_vm.runtime.native.opcodes import Launch as LaunchWords
+from reference_vm.runtime.native.opcodes import Op
+from reference_vm.runtime.native.program import NativeProgram, Place
+from reference_vm.runtime.native.run import NativeRun, Step
+from reference_vm.runtime.native.stack import Stack
+from reference_vm.runtime.native.translation import tree_of
+from reference_vm.runtime.native.values import Registers, Values
+
+_REMEMBERED: Final = 16
+"""Sets of operands that an operator on shapes is remembered for."""
+
+
+@final
+@dataclass
+class _Waiting:
+    """Stands for the interpreter's stack of frames while a step runs."""
+
+    depth: int
+    frame: PythonFrame
+    callee: PythonFrame | None = None
+    replaces: bool = False
+
+    def __len__(self) -> int:
+        return self.depth
+
+    def __getitem__(self, _: int) -> PythonFrame:
+        return self.frame
+
+    def append(self, callee: PythonFrame) -> None:
+        self.callee = callee
+
+    def __setitem__(self, _: int, callee: PythonFrame) -> None:
+        self.callee, self.replaces = callee, True
+
+    def clear(self) -> None:
+        """Do nothing: the frames are the loop's."""
+
+
+@final
+@dataclass
+class Leaving:
+    """Does instructions for the loop."""
+
+    program: NativeProgram
+    state: int
+    stack: Stack
+    values: Values
+    _memos: Heap = field(default_factory=Heap)
+    _tried: tuple[int, int] = (0, 0)
+    """Where a plan was found last, so that the loop could go on by itself."""
+
+    def do(self, run: NativeRun, step: Step) -> bool:
+        """Do the instruction that the loop is at, noted in ``step``.
+
+        The loop goes on behind it, or in the function that it calls.
+
+        Returns:
+            Whether it was done: not if the loop can now do it itself.
+        """
+        pc, frame = load(self.state, State.PC), load(self.state, State.FRAME)
+        place = self.program.places[pc]
+        instruction = self.program.instruction(place)
+        if isinstance(instruction, Launch) and self._plan(pc, frame, instruction):
+            return False
+        run.events = step.events
+        if isinstance(instruction, Return):
+            self._return(run, place, frame, instruction)
+        else:
+            self._step(run, place, pc, frame, step)
+        return True
+
+    def _step(self, run: NativeRun, place: Place, pc: int, frame: int, step: Step) -> None:
+        program = self.program
+        code, prepared = program.codes[place.function], program.image.functions[place.function]
+        registers = Registers(self.values, frame, code.slots, code.trees)
+        instance = load(frame, Frame.INSTANCE)
+        before = program.symbols(instance)
+        shown = PythonFrame(prepared, cast("list[Any]", registers), before, run, place.index)
+        waiting = _Waiting(load(self.state, State.DEPTH), shown)
+        run.stack = cast("list[PythonFrame]", waiting)
+        forms = self._operands(pc, frame)
+        jump = prepared.steps[place.index](shown)
+        step.written, step.symbols = registers.written, shown.symbols
+        if shown.symbols != before:
+            store(frame, Frame.INSTANCE, program.instance(place.function, shown.symbols))
+        if waiting.callee is not None:
+            step.callee, step.replaces = waiting.callee, waiting.replaces
+            self._call(place, pc, frame, waiting)
+        else:
+            following = place.index + 1 if jump is None else jump
+            store(self.state, State.PC, program.starts[place.function][following])
+        self._remember(place, pc, frame, instance, forms)
+
+    def _operands(self, pc: int, frame: int) -> list[int]:
+        """Return the forms of an instruction's operands, where they can be remembered."""
+        match load(pc, 0):
+            case Op.LAUNCH:
+                places = read(pc + LaunchWords.SLOTS * WORD, load(pc, LaunchWords.OPERANDS))
+            case Op.FACT | Op.RESHAPE:
+                places = read(pc + 4 * WORD, load(pc, 3))
+            case Op.MATCH:
+                places = [load(pc, 2)]
+            case Op.CALL:
+                places = read(pc + 5 * WORD, load(pc, 4))
+            case Op.TAIL_CALL:
+                places = read(pc + 4 * WORD, load(pc, 3))
+            case _:
+                places = []
+        return [load(frame, p + Slot.FORM) for p in places]
+
+    def _plan(self, pc: int, frame: int, launch: Launch) -> bool:
+        """Whether the loop will find a plan for a launch that it found none for before."""
+        if load(pc, 0) != Op.LAUNCH or not load(pc, LaunchWords.LISTED):
+            return False
+        here = pc, frame
+        if self._tried == here:
+            self._tried = (0, 0)
+            return False
+        forms = self._operands(pc, frame)
+        if not self._can_plan(launch, forms):
+            return False
+        try:
+            found = self.program.plans.find(launch, forms)
+        except DataError:
+            return False
+        self._tried = here
+        return bool(found)
+
+    def _can_plan(self, launch: Launch, forms: Sequence[int]) -> bool:
+        """Whether a kernel could be machine code for operands of these forms."""
+        if not all(forms):
+            return False
+        program = self.program
+        reads = program.image.shape_function(launch.kernel).reads
+        known = [program.forms[f] for f in forms]
+        return not any(
+            k.scalar or (r and k.dtype is not None) for k, r in zip(known, reads, strict=True)
+        )
+
+    # Remembering.
+
+    def _remember(
+        self, place: Place, pc: int, frame: int, instance: int, forms: Sequence[int]
+    ) -> None:
+        program = self.program
+        instruction = program.instruction(place)
+        if load(pc, 0) == Op.LEAVE or not all(forms):
+            return
+        match instruction:
+            case Launch() if not load(pc, LaunchWords.LISTED):
+                if self._can_plan(instruction, forms):
+                    plan = program.plans.find(instruction, forms)
+                    store(instance, load(pc, LaunchWords.PLAN), plan)
+            case HostOp() | View() if load(pc, 0) in (Op.FACT, Op.RESHAPE):
+                self._remember_fact(pc, frame, forms)
+            case MatchCast():
+                write(instance + load(pc, 3) * WORD, [forms[0], load(frame, Frame.INSTANCE)])
+            case Invoke() | TailInvoke():
+                callee = load(load(self.state, State.FRAME), Frame.INSTANCE)
+                write(instance + load(pc, 2) * WORD, [callee, *forms])
+
+    def _remember_fact(self, pc: int, frame: int, forms: Sequence[int]) -> None:
+        if any(self.program.forms[f].scalar for f in forms):
+            return
+        address, reference, form = read(frame + load(pc, 1) * WORD, SLOT)
+        if not form or reference == OBJECT:
+            return
+        data = 0
+        if load(pc, 0) == Op.FACT and reference > 0:
+            nbytes = load(form, Form.NBYTES)
+            data = self._memos.take(nbytes // WORD + 1)
+            ctypes.memmove(data, address, nbytes)
+        following, listed = load(pc, 2), 0
+        while following and listed < _REMEMBERED:
+            following, listed = load(following, Memo.NEXT), listed + 1
+        first = load(pc, 2) if listed < _REMEMBERED else 0
+        store(pc, 2, self._memos.put([first, form, data, *forms]))
+
+    # Calls.
+
+    def _call(self, place: Place, pc: int, frame: int, waiting: _Waiting) -> None:
+        """Let the function run next that a step called."""
+        callee, program = waiting.callee, self.program
+        assert callee is not None
+        number = program.image.executable.indices[callee.function.code.name]
+        params = callee.function.code.params
+        trees = [tree_of(p.type) for p in params]
+        arguments = callee.registers[: len(params)]
+        words = [w for t, v in zip(trees, arguments, strict=True) for w in self.values.words(t, v)]
+        instance = program.instance(number, callee.symbols)
+        record = program.records[number]
+        if waiting.replaces:
+            self.stack.replace(record, instance, words)
+            return
+        slot = program.codes[place.function].slots[callee.target]
+        back = program.starts[place.function][place.index + 1]
+        self.stack.push(record, instance, words, back, slot)
+
+    def _return(self, run: NativeRun, place: Place, frame: int, instruction: Return) -> None:
+        """Return a value that is in one slot to a caller that has several for it, or the reverse.
+
+        With no caller it is the run's result, a tuple of it alone.
+        """
+        code = self.program.codes[place.function]
+        source = instruction.source
+        value = self.values.get(frame + code.slots[source] * WORD, code.trees[source])
+        words = self.values.words(tree_of(self.program.function(place).result), value)
+        if not self.stack.pop(words):
+            run.result = (value,)

@@ -1,0 +1,153 @@
+"""The native loop, in the language of words (`jit.words`).
+
+    left = native(state, Command.RUN, 0)
+
+runs from the instruction at `State.PC` until the function returns or something must be done in
+Python, and says which (`layout.Left`). An instruction that is left to Python has changed nothing
+that matters, so it can be begun again. With a log the address of every instruction is noted as it
+is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from reference_vm.jit.words import load, move, store
+from reference_vm.runtime.native import calling, kernels, memory, moves
+from reference_vm.runtime.native.calling import give, invoke, tail_invoke
+from reference_vm.runtime.native.kernels import launch
+from reference_vm.runtime.native.layout import WORD, Command, Form, Frame, Left, Slot, State
+from reference_vm.runtime.native.memory import forget_all
+from reference_vm.runtime.native.moves import (
+    branch,
+    constant,
+    fact,
+    kill,
+    match_dims,
+    move_slots,
+    read,
+    reshape,
+    shape,
+    share_slots,
+    storage,
+    view,
+)
+from reference_vm.runtime.native.opcodes import Op
+
+
+def left_at(state: int, pc: int) -> int:
+    """Say why the loop stops at an instruction that it could not do."""
+    if load(pc, 0) == Op.RETURN:
+        return Left.RETURNED
+    if load(state, State.WANTED) < 0:
+        return Left.INSTRUCTION
+    return Left.BUFFERS if load(state, State.UNUSED) == 0 else Left.MEMORY
+
+
+def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
+    """Run until something is left to Python. One arm for each instruction."""
+    pc = load(state, State.PC)
+    frame = load(state, State.FRAME)
+    instance = load(frame, Frame.INSTANCE)
+    log = load(state, State.LOG)
+    log_end = load(state, State.LOG_END)
+    left = -1
+    while left < 0:
+        if logged:
+            if log == log_end:
+                left = Left.LOG
+                break
+            store(log, 0, pc)
+            log += WORD
+        match load(pc, 0):
+            case Op.LAUNCH:
+                to = launch(state, instance, frame, pc)
+            case Op.STORAGE:
+                to = storage(state, instance, frame, pc)
+            case Op.KILL:
+                to = kill(state, frame, pc)
+            case Op.SHARE:
+                to = share_slots(state, frame, pc)
+            case Op.CONSTANT:
+                to = constant(frame, pc)
+            case Op.MOVE:
+                to = move_slots(frame, pc)
+            case Op.JUMP:
+                to = load(pc, 1)
+            case Op.BRANCH:
+                to = branch(state, frame, pc)
+            case Op.READ:
+                to = read(state, frame, pc)
+            case Op.VIEW:
+                to = view(instance, frame, pc)
+            case Op.SHAPE:
+                to = shape(instance, frame, pc)
+            case Op.FACT:
+                to = fact(state, frame, pc)
+            case Op.RESHAPE:
+                to = reshape(frame, pc)
+            case Op.MATCH:
+                to = match_dims(instance, frame, pc)
+                instance = load(frame, Frame.INSTANCE)
+            case Op.CALL:
+                to = invoke(state, instance, frame, pc)
+                frame = load(state, State.FRAME)
+                instance = load(frame, Frame.INSTANCE)
+            case Op.TAIL_CALL:
+                to = tail_invoke(state, instance, frame, pc)
+                instance = load(frame, Frame.INSTANCE)
+            case Op.RETURN:
+                to = give(state, frame, pc)
+                frame = load(state, State.FRAME)
+                instance = load(frame, Frame.INSTANCE)
+            case _:
+                to = 0
+        if to > 0:
+            pc = to
+        else:
+            left = left_at(state, pc) if to == 0 else Left.STACK
+    store(state, State.PC, pc)
+    store(state, State.LOG, log)
+    return left
+
+
+def finish(state: int, targets: int) -> int:
+    """Copy the data of the tensors that a function returned, and give back all memory.
+
+    ``targets`` has an address for each slot of the result, or 0 where nothing is to be copied.
+    """
+    pc = load(state, State.PC)
+    frame = load(state, State.FRAME)
+    if targets != 0:
+        for i in range(load(pc, 1)):
+            if load(targets, i) != 0:
+                slot = frame + load(pc, 2 + i) * WORD
+                nbytes = load(load(slot, Slot.FORM), Form.NBYTES)
+                move(load(targets, i), load(slot, Slot.ADDRESS), nbytes)
+    forget_all(state)
+    return 0
+
+
+def native(state: int, command: int, argument: int) -> int:
+    """Do what Python asks for (`layout.Command`)."""
+    match command:
+        case Command.RUN:
+            return interpret(state, 0)
+        case Command.RUN_LOGGED:
+            return interpret(state, 1)
+        case _:
+            return finish(state, argument)
+
+
+FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    *memory.FUNCTIONS,
+    *kernels.FUNCTIONS,
+    *moves.FUNCTIONS,
+    *calling.FUNCTIONS,
+    left_at,
+    interpret,
+    finish,
+    native,
+)
+"""In the order of their use; the last is what Python calls."""

@@ -1,0 +1,92 @@
+"""The instructions of the native loop, and what their words are.
+
+Each instruction of the bytecode is one of these. *s*: a slot, in words from the frame. *c*: a cell
+of the instance, in words from it. All else are numbers or addresses.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Op(IntEnum):
+    """The first word of an instruction; the others as listed."""
+
+    LEAVE = 0
+    """length. Python does it."""
+
+    LAUNCH = 1
+    """c:plan, kernel, operands, results, length, listed; s for each operand; for each result: s,
+    s:storage or 0, offset, c:form or 0. Runs a kernel; unless *listed* only by the plan that Python
+    put into the cell."""
+
+    CONSTANT = 2
+    """s, address, reference, form."""
+
+    STORAGE = 3
+    """s, c:bytes. Allocates."""
+
+    MOVE = 4
+    """pairs; s:to and s:from of each. Copies slots."""
+
+    KILL = 5
+    """count; s of each. Gives up a hold on each, which is empty then."""
+
+    SHARE = 6
+    """count; s of each. Takes a hold."""
+
+    JUMP = 7
+    """address of the instruction to go to."""
+
+    BRANCH = 8
+    """s, address to go to if it is false."""
+
+    VIEW = 9
+    """s:to, s:from, c:form. Gives a tensor another shape."""
+
+    SHAPE = 10
+    """s, c:form."""
+
+    MATCH = 11
+    """s:to, s:from, c:memo. Goes on with the instance that fits the tensor's dims."""
+
+    READ = 12
+    """s:to, s:from. Reads a scalar on the host."""
+
+    FACT = 13
+    """s:to, memo, operands; s of each. What an operator makes of shapes alone: a shape value or a
+    tensor that the memo holds."""
+
+    RESHAPE = 14
+    """s:to, memo, operands; s of each. As `FACT`, for a view of the first operand."""
+
+    CALL = 15
+    """function, c:memo, s:result, arguments; s of each."""
+
+    TAIL_CALL = 16
+    """function, c:memo, arguments; s of each. The new frame takes the place of this one."""
+
+    RETURN = 17
+    """count; s of each."""
+
+
+class Launch(IntEnum):
+    """The words of `Op.LAUNCH`."""
+
+    PLAN = 1
+    KERNEL = 2
+    OPERANDS = 3
+    RESULTS = 4
+    LENGTH = 5
+    LISTED = 6
+    SLOTS = 7
+
+
+class Result(IntEnum):
+    """The words of each result of a launch."""
+
+    SLOT = 0
+    STORAGE = 1
+    OFFSET = 2
+    FORM = 3
+    WORDS = 4

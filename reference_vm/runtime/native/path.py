@@ -1,0 +1,203 @@
+"""The way that a run took, and the trace made from it.
+
+The loop notes the address of each instruction that it runs; where Python did one, the word is odd
+and a `Step` says what happened. The trace is made when somebody asks: the interpreter's own steps
+go the same way once more, on devices that compute nothing and give out no memory, so that its
+records are the interpreter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, final
+
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Return
+from reference_vm.devices.api import Buffer, DeviceApi, Tensor
+from reference_vm.runtime.frames import Frame, PreparedFunction, Run, enter
+from reference_vm.runtime.log import LIMIT, PathLog
+from reference_vm.runtime.native.heap import Words
+from reference_vm.runtime.native.program import NativeProgram
+from reference_vm.runtime.native.run import Event, Step
+from reference_vm.runtime.native.shadow import Shadow
+from reference_vm.runtime.sizes import Symbols
+from reference_vm.runtime.trace import Trace
+
+_DECIDED: Final = (Branch, BranchTag, Jump)
+"""Instructions that do nothing but choose the way."""
+
+
+def bare(value: Any) -> Any:
+    """Return what the books need of a value: tensors without their data, and shapes."""
+    if isinstance(value, Tensor):
+        return Tensor(value.buffer, value.offset, value.dtype, value.shape, value.nbytes)
+    if isinstance(value, tuple):
+        return tuple(map(bare, value))
+    return value if isinstance(value, Buffer | int) else None
+
+
+@final
+class Path:
+    """The path of one run."""
+
+    def __init__(self, program: NativeProgram, shadow: Shadow) -> None:
+        self._program = program
+        self._shadow = shadow
+        self._begun: tuple[FunctionCode, Sequence[Any], Symbols] | None = None
+        self._first: list[Event] = []
+        self._seen: Mapping[int, Buffer] = {}
+        self._last: list[Event] = []
+        self._serial = 0
+        self._words: list[Words] = []
+        self.steps: list[Step] = []
+        """What Python did, in order."""
+
+        self._trace: Trace | None = None
+
+    def begin(
+        self,
+        code: FunctionCode,
+        values: Sequence[Any],
+        symbols: Symbols,
+        events: list[Event],
+        serial: int,
+    ) -> None:
+        """Note a call, and what placing its arguments did."""
+        self._begun = code, [bare(v) for v in values], symbols
+        self._first, self._serial = events, serial
+        self._seen = self._program.memory.seen
+
+    def note(self, step: Step) -> None:
+        """Note what Python did."""
+        step.written = {register: bare(value) for register, value in step.written.items()}
+        if step.callee is not None:
+            step.callee.registers = [bare(v) for v in step.callee.registers]
+        self.steps.append(step)
+
+    def take(self, words: Words, used: int) -> None:
+        """Note the way so far."""
+        self._words.append(words[:used].copy())
+
+    def end(self, events: list[Event]) -> None:
+        """Note what delivering the results did."""
+        self._last = events
+
+    def close(self, words: Words, used: int) -> None:
+        if self._begun is not None:
+            self.take(words, used)
+
+    def trace(self) -> Trace:
+        """Return the records."""
+        if self._trace is None:
+            self._trace = _Replay(self._program, self._shadow, self._serial, self._seen).trace(self)
+        return self._trace
+
+    def __iter__(self) -> Iterator[int]:
+        for words in self._words:
+            yield from words.tolist()
+
+    def replay(self, onto: _Replay) -> None:
+        """Go the way once more."""
+        onto.apply(self._first)
+        if self._begun is None:
+            return
+        onto.enter(*self._begun)
+        steps = iter(self.steps)
+        for word in self:
+            place = self._program.places[word & ~1]
+            if word & 1:
+                onto.repeat(place.function, place.index, next(steps))
+            else:
+                onto.step(place.function, place.index)
+        for failed in steps:
+            onto.apply(failed.events)
+        onto.apply(self._last)
+
+
+@final
+class _Replay(Run):
+    """A run that does nothing but keep the books."""
+
+    __slots__ = ("_program", "_seen", "_serial", "_shadow")
+
+    def __init__(
+        self, program: NativeProgram, shadow: Shadow, serial: int, seen: Mapping[int, Buffer]
+    ) -> None:
+        super().__init__(PathLog(LIMIT), False)
+        self._program = program
+        self._shadow = shadow
+        self._serial = serial
+        self._seen = seen
+
+    def trace(self, path: Path) -> Trace:
+        assert self.log is not None
+        path.replay(self)
+        self.close()
+        return self.log.trace()
+
+    def allocate(self, device: DeviceApi, nbytes: int) -> Buffer:
+        buffer = self._seen.get(self._serial)
+        self._serial += 1
+        if buffer is None:
+            buffer = Buffer(device, nbytes, None)
+        self.adopt(buffer)
+        return buffer
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Do what the events say."""
+        assert self.log is not None
+        for kind, what in events:
+            match kind:
+                case "entry":
+                    self.log.append(what)
+                case "adopt":
+                    self.adopt(what)
+                case "share":
+                    self.share(what)
+                case _:
+                    self.free(what)
+
+    def enter(self, code: FunctionCode, values: Sequence[Any], symbols: Symbols) -> None:
+        number = self._program.image.executable.indices[code.name]
+        self.stack.append(enter(self._function(number), list(values), symbols, self))
+
+    def step(self, function: int, index: int) -> None:
+        """Do an instruction that the loop did."""
+        frame = self._frame(function, index)
+        if not isinstance(frame.function.code.instructions[index], _DECIDED):
+            frame.steps[index](frame)
+
+    def give_back(self, buffer: Buffer) -> None:
+        """Do nothing: it was given back when the run took place."""
+
+    def repeat(self, function: int, index: int, step: Step) -> None:
+        """Do what Python did."""
+        frame = self._frame(function, index)
+        if isinstance(frame.function.code.instructions[index], Return):
+            frame.steps[index](frame)
+            return
+        self.apply(step.events)
+        for register, value in step.written.items():
+            frame.registers[register] = value
+        frame.symbols = step.symbols
+        self._serial = step.serial
+        callee = step.callee
+        if callee is not None:
+            number = self._program.image.executable.indices[callee.function.code.name]
+            inner = enter(self._function(number), list(callee.registers), callee.symbols, self)
+            if step.replaces:
+                inner.target = frame.target
+                self.stack[-1] = inner
+            else:
+                inner.target = callee.target
+                self.stack.append(inner)
+
+    def _frame(self, function: int, index: int) -> Frame:
+        frame = self.stack[-1]
+        expected = self._program.image.executable.functions[function]
+        assert frame.function.code is expected, "the path goes where no call led"
+        frame.pc = index
+        return frame
+
+    def _function(self, number: int) -> PreparedFunction:
+        return self._shadow[number]

@@ -1,0 +1,228 @@
+"""The host's memory as Python sees it: the table of buffers, and blocks for the loop to give out.
+
+What the loop allocates becomes a `Buffer` only if Python must look at it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final, final
+
+import numpy as np
+
+from reference_vm.devices import host_memory
+from reference_vm.devices.api import Buffer
+from reference_vm.devices.cpu import CpuDevice
+from reference_vm.devices.faults import OutOfMemory
+from reference_vm.jit.words import load, store
+from reference_vm.runtime.native import memory
+from reference_vm.runtime.native.heap import address_of, aligned_words
+from reference_vm.runtime.native.layout import (
+    CLASSES,
+    CONSTANT,
+    FOREIGN,
+    INDEX_BITS,
+    INDEX_MASK,
+    LENT,
+    BufferEntry,
+    State,
+)
+
+_SMALL: Final = 1 << 16
+"""Bytes: smaller blocks are cut from chunks."""
+
+_CHUNK: Final = 1 << 20
+"""Bytes of a chunk; the first is smaller."""
+
+_FIRST_CHUNK: Final = 1 << 16
+
+_KEPT: Final = 1 << 30
+"""Bytes of large blocks that are kept from run to run at most."""
+
+_ENTRIES: Final = 256
+
+
+@final
+class HostPool:
+    """The memory that the loop of one session gives out."""
+
+    def __init__(self, host: CpuDevice, state: int) -> None:
+        self.host = host
+        self._state = state
+        self._table = aligned_words(_ENTRIES * BufferEntry.WORDS)
+        self._heads = aligned_words(CLASSES)
+        self._blocks: list[Any] = []
+        self._large = 0
+        self._buffers: dict[int, Buffer] = {}
+        """What Python has seen, by reference."""
+
+        self.seen: dict[int, Buffer] = {}
+        """What Python has seen of the last run, by serial number."""
+
+        self._references: dict[int, int] = {}
+        """The reference of a buffer, by its id."""
+
+        store(state, State.BUFFERS, address_of(self._table))
+        store(state, State.HEADS, address_of(self._heads))
+        store(state, State.SERIAL, 1)
+        self._chain(1, _ENTRIES)
+
+    def make_room(self, nbytes: int) -> bool:
+        """Let the loop have a block for so many bytes; return whether there are as many."""
+        if nbytes > memory.MOST:
+            return False
+        size = memory.block_size(memory.size_class(nbytes))
+        try:
+            if size <= _SMALL:
+                self._add_chunk()
+            else:
+                self._add_block(size, nbytes)
+        except (MemoryError, ValueError):
+            return False
+        return True
+
+    def grow_table(self) -> None:
+        """Double the number of buffers that there can be."""
+        old = self._table
+        self._table = aligned_words(2 * old.size)
+        self._table[: old.size] = old
+        store(self._state, State.BUFFERS, address_of(self._table))
+        first = old.size // BufferEntry.WORDS
+        self._chain(first, 2 * first)
+
+    def buffer(self, reference: int) -> Buffer:
+        """Return the buffer of a reference, as Python knows it."""
+        found = self._buffers.get(reference)
+        if found is None:
+            found = self._seen(reference)
+        elif found.alive and not memory.entry_of(self._state, reference):
+            found.alive, found.memory = False, None
+        return found
+
+    def reference(self, buffer: Buffer) -> int:
+        """Return the reference of a buffer; one that Python made is the loop's to name from now."""
+        found = self._references.get(buffer.id)
+        if found is not None:
+            return found
+        return self.name(buffer, FOREIGN if buffer.owned else LENT)
+
+    def name(self, buffer: Buffer, size: int) -> int:
+        """Return a fresh reference to memory of Python's."""
+        if not load(self._state, State.UNUSED):
+            self.grow_table()
+        address = address_of(buffer.memory) if buffer.memory is not None else 0
+        reference = memory.register(self._state, address, buffer.nbytes, size)
+        self._keep(reference, buffer)
+        if not buffer.alive:
+            memory.forget(self._state, memory.entry_of(self._state, reference))
+        if size == CONSTANT:
+            store(self._state, State.FIRST, (reference & INDEX_MASK) + 1)
+        return reference
+
+    def allocate(self, nbytes: int) -> Buffer:
+        """Return memory that the loop could have given out.
+
+        Raises:
+            OutOfMemory: There is not as much.
+        """
+        if not load(self._state, State.UNUSED):
+            self.grow_table()
+        self.begin()
+        reference = memory.allocate(self._state, nbytes)
+        if not reference and self.make_room(nbytes):
+            reference = memory.allocate(self._state, nbytes)
+        if not reference:
+            raise OutOfMemory(self.host.name, nbytes, self.host.usage.current, None)
+        self.end()
+        return self._seen(reference)
+
+    def owns(self, buffer: Buffer) -> bool:
+        """Whether holds on a buffer are counted in the table."""
+        entry = memory.entry_of(self._state, self._references.get(buffer.id, 0))
+        return bool(entry) and load(entry, BufferEntry.CLASS) > 0
+
+    def share(self, buffer: Buffer) -> None:
+        memory.share(self._state, self._references[buffer.id])
+
+    def release(self, buffer: Buffer) -> bool:
+        """Give up a hold; return whether it was the last."""
+        reference = self._references[buffer.id]
+        self.begin()
+        memory.release(self._state, reference)
+        self.end()
+        gone = not memory.entry_of(self._state, reference)
+        if gone:
+            buffer.alive, buffer.memory = False, None
+        return gone
+
+    def disown(self, buffer: Buffer) -> None:
+        """Forget a buffer that Python gave back."""
+        entry = memory.entry_of(self._state, self._references.get(buffer.id, 0))
+        if entry and load(entry, BufferEntry.CLASS) == FOREIGN:
+            memory.forget(self._state, entry)
+
+    def begin(self) -> None:
+        """Let the loop's count of bytes in use go on from the device's."""
+        usage = self.host.usage
+        store(self._state, State.CURRENT, usage.current)
+        store(self._state, State.PEAK, usage.peak)
+
+    def end(self) -> None:
+        """Let the device's count go on from the loop's."""
+        usage = self.host.usage
+        usage.current = load(self._state, State.CURRENT)
+        usage.peak = load(self._state, State.PEAK)
+
+    def close_run(self) -> None:
+        """Forget what Python saw of a run that has given all back."""
+        for reference in list(self._buffers):
+            if not memory.entry_of(self._state, reference):
+                buffer = self._buffers.pop(reference)
+                del self._references[buffer.id]
+                if not buffer.owned:
+                    buffer.alive, buffer.memory = False, None
+        if self._large > _KEPT:
+            self._heads[:] = 0
+            self._blocks.clear()
+            self._large = 0
+            store(self._state, State.BUMP, 0)
+            store(self._state, State.BUMP_END, 0)
+
+    def _seen(self, reference: int) -> Buffer:
+        entry = memory.entry_of(self._state, reference)
+        nbytes = load(entry, BufferEntry.NBYTES) if entry else 0
+        view = _bytes_at(load(entry, BufferEntry.ADDRESS), nbytes) if entry else None
+        buffer = Buffer(self.host, nbytes, view, owned=False)
+        buffer.alive = bool(entry)
+        self._keep(reference, buffer)
+        return buffer
+
+    def _keep(self, reference: int, buffer: Buffer) -> None:
+        self._buffers[reference] = buffer
+        self.seen[reference >> INDEX_BITS] = buffer
+        self._references[buffer.id] = reference
+
+    def _add_chunk(self) -> None:
+        chunk = host_memory.aligned(_CHUNK if self._blocks else _FIRST_CHUNK)
+        self._blocks.append(chunk)
+        store(self._state, State.BUMP, address_of(chunk))
+        store(self._state, State.BUMP_END, address_of(chunk) + chunk.nbytes)
+
+    def _add_block(self, size: int, nbytes: int) -> None:
+        block = host_memory.aligned(size)
+        self._blocks.append(block)
+        self._large += size
+        place = memory.size_class(nbytes)
+        store(address_of(block), 0, int(self._heads[place]))
+        self._heads[place] = address_of(block)
+
+    def _chain(self, first: int, end: int) -> None:
+        """Let the entries from ``first`` to ``end`` be the free ones."""
+        entries = self._table.reshape(-1, BufferEntry.WORDS)
+        entries[first:end, BufferEntry.ADDRESS] = np.arange(first + 1, end + 1)
+        entries[end - 1, BufferEntry.ADDRESS] = load(self._state, State.UNUSED)
+        store(self._state, State.UNUSED, first)
+
+
+def _bytes_at(address: int, nbytes: int) -> Any:
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

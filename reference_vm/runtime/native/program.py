@@ -1,0 +1,152 @@
+"""A program in the memory of the native loop: code, records of functions, and instances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.bytecode.instructions import Instruction, Launch
+from reference_vm.devices.api import Tensor
+from reference_vm.jit.words import load, store
+from reference_vm.runtime.image import Image
+from reference_vm.runtime.native.forms import Forms
+from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, write
+from reference_vm.runtime.native.layout import (
+    CONSTANT,
+    BufferEntry,
+    FunctionRecord,
+    Instance,
+    State,
+)
+from reference_vm.runtime.native.memory import entry_of
+from reference_vm.runtime.native.plans import Plans
+from reference_vm.runtime.native.pool import HostPool
+from reference_vm.runtime.native.translation import (
+    Code,
+    Surroundings,
+    linked,
+    offsets,
+    translate,
+)
+from reference_vm.runtime.sizes import Symbols
+from reference_vm.types import HOST
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.pool import Pool
+
+KEPT: Final = 256
+"""Instances that outlive a run; there are more only while it lasts."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An instruction of a program."""
+
+    function: int
+    index: int
+
+
+@final
+class NativeProgram:
+    """An image, translated."""
+
+    def __init__(self, image: Image, state: int, pool: Pool) -> None:
+        self.image = image
+        self.forms = Forms()
+        self.memory = HostPool(image.host, state)
+        self.plans = Plans(state, self.forms, image.kernels, pool)
+        self._state = state
+        self._records = Heap()
+        functions = image.executable.functions
+        self.records = [self._records.take(FunctionRecord.WORDS) for _ in functions]
+        around = Surroundings(
+            functions,
+            self.records,
+            self.plans.records,
+            [self._constant(c) for c in image.constants],
+            self.forms,
+            image.executable.devices.index(HOST),
+            self._is_listed,
+        )
+        self.codes = [translate(around, code) for code in functions]
+        self.places: dict[int, Place] = {}
+        """The instruction at each address."""
+
+        self.starts: list[list[int]] = []
+        """The address of each instruction of each function."""
+
+        self._load()
+        self._clear_instances()
+        store(state, State.TRUTH, self.forms.truth)
+
+    def instruction(self, place: Place) -> Instruction:
+        return self.function(place).instructions[place.index]
+
+    def function(self, place: Place) -> FunctionCode:
+        return self.image.executable.functions[place.function]
+
+    def instance(self, function: int, symbols: Symbols) -> int:
+        """Return what a function's symbols decide."""
+        key = (function, symbols)
+        found = self._instances.get(key)
+        if found is None:
+            found = self._instances[key] = self._make_instance(function, symbols)
+            self._symbols[found] = symbols
+        return found
+
+    def symbols(self, instance: int) -> Symbols:
+        """Return the symbols of an instance."""
+        return self._symbols[instance]
+
+    def tidy(self) -> None:
+        """Between two runs: forget instances and plans if there are too many."""
+        if len(self._instances) > KEPT or self.plans.is_full:
+            self.plans.clear()
+            self._clear_instances()
+
+    def _clear_instances(self) -> None:
+        self._instances: dict[tuple[int, Symbols], int] = {}
+        self._symbols: dict[int, Symbols] = {}
+        self._heap = Heap()
+        for number, code in enumerate(self.image.executable.functions):
+            if not code.symbols:
+                instance = self.instance(number, ())
+                store(self.records[number], FunctionRecord.INSTANCE, instance)
+
+    def _make_instance(self, function: int, symbols: Symbols) -> int:
+        code = self.codes[function]
+        address = self._heap.take(code.instance_words)
+        store(address, Instance.FUNCTION, self.records[function])
+        for cell, tell in code.cells:
+            store(address, cell, tell(symbols))
+        return address
+
+    def _load(self) -> None:
+        """Write all code to memory, and each function's record."""
+        sizes = [sum(map(len, code.instructions)) for code in self.codes]
+        self._words = aligned_words(max(1, sum(sizes)))
+        at = address_of(self._words)
+        for number, (code, size) in enumerate(zip(self.codes, sizes, strict=True)):
+            starts = [at + offset for offset in offsets(code)]
+            self.starts.append(starts)
+            self.places.update((a, Place(number, i)) for i, a in enumerate(starts))
+            write(at, linked(code, starts.__getitem__))
+            write(self.records[number], [number, at, code.frame_words, 0])
+            at += 8 * size
+
+    def _constant(self, tensor: Tensor) -> tuple[int, int, int]:
+        """Return the words of a constant's slot; zeros if it is not on the host."""
+        if tensor.buffer.device is not self.image.host:
+            return 0, 0, 0
+        reference = self.memory.name(tensor.buffer, CONSTANT)
+        address = load(entry_of(self._state, reference), BufferEntry.ADDRESS) + tensor.offset
+        return address, reference, self.forms.tensor(tensor.dtype, tensor.shape)
+
+    def _is_listed(self, launch: Launch) -> bool:
+        told = self.image.shape_function(launch.kernel)
+        return told.is_certain and all(t.is_sized for t in launch.targets)
+
+
+__all__ = ["Code", "NativeProgram", "Place"]

@@ -1,0 +1,63 @@
+"""A program on devices that only keep the books, to go the way of a run once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast, final
+
+from reference_vm.devices.api import Buffer, DeviceApi, Launchable, Operand, Tensor
+from reference_vm.devices.cpu import CpuDevice
+from reference_vm.runtime import steps
+from reference_vm.runtime.frames import PreparedFunction
+from reference_vm.runtime.image import Image
+
+
+@final
+class ShadowDevice:
+    """Stands for a device: has its name, and nothing else."""
+
+    def __init__(self, device: DeviceApi) -> None:
+        self.name = device.name
+
+    def launch(
+        self, kernel: Launchable, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
+    ) -> Sequence[Tensor | None]:
+        return outputs
+
+    def free(self, buffer: Buffer) -> None:
+        """Do nothing: there is no memory."""
+
+    def upload(self, array: Any, target: Tensor) -> None:
+        """Do nothing: there is no memory."""
+
+    def download(self, source: Tensor) -> Any:
+        """Return nothing: there is no data."""
+
+    def clock(self) -> int | None:
+        return None
+
+
+@final
+class Shadow:
+    """The functions of an image on shadows of its devices, made ready when they are asked for."""
+
+    def __init__(self, image: Image) -> None:
+        shadows = tuple(cast("DeviceApi", ShadowDevice(d)) for d in image.devices)
+        host = shadows[image.devices.index(image.host)]
+        functions = cast("list[PreparedFunction]", self)
+        self._image = replace(
+            image, devices=shadows, host=cast("CpuDevice", host), functions=functions
+        )
+        self._prepared: dict[int, PreparedFunction] = {}
+
+    def __getitem__(self, number: int) -> PreparedFunction:
+        found = self._prepared.get(number)
+        if found is None:
+            code = self._image.executable.functions[number]
+            found = PreparedFunction(code, steps.prepare(self._image, code))
+            self._prepared[number] = found
+        return found
+
+
+__all__ = ["Shadow", "ShadowDevice"]

@@ -1,0 +1,412 @@
+"""From the bytecode to the integers of the native loop, one instruction for each.
+
+A register becomes slots: one for a tensor, a shape value or whatever Python must look into, and for
+a tuple those of its items. What depends on symbols becomes *cells*: places in each instance of the
+function, filled when the instance is made, or when a launch or call has been done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, Union, final
+
+from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.bytecode.instructions import (
+    AllocStorage,
+    Branch,
+    HostOp,
+    Instruction,
+    Invoke,
+    Jump,
+    Kill,
+    Launch,
+    LoadConstant,
+    MakeShape,
+    MakeTuple,
+    MatchCast,
+    Move,
+    Project,
+    ReadHost,
+    Register,
+    Return,
+    Share,
+    TailInvoke,
+    Target,
+    View,
+    writes,
+)
+from reference_vm.diagnostics import DataError
+from reference_vm.runtime.native.forms import Forms
+from reference_vm.runtime.native.layout import SLOT, WORD, Frame, Instance
+from reference_vm.runtime.native.opcodes import Launch as LaunchWords
+from reference_vm.runtime.native.opcodes import Op
+from reference_vm.runtime.sizes import (
+    ADDRESSES,
+    Symbols,
+    compile_dim,
+    compile_extent,
+    compile_shape,
+)
+from reference_vm.types import Dim, DType, Shape, TupleType, Type
+
+Tree: TypeAlias = Union[tuple["Tree", ...], None]
+"""How a register is made of slots: ``None`` is one slot, a tuple those of its items."""
+
+LEAF: Final = None
+
+Cell: TypeAlias = Callable[[Symbols], int]
+"""Tells what a cell holds."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Jumping:
+    """A word that becomes the address of an instruction, by its index."""
+
+    to: int
+
+
+Word: TypeAlias = Union[int, Jumping]
+
+
+@final
+@dataclass(frozen=True)
+class Code:
+    """A function, translated."""
+
+    instructions: tuple[tuple[Word, ...], ...]
+    trees: tuple[Tree, ...]
+    """Of each register."""
+
+    slots: tuple[int, ...]
+    """The first slot of each register, in words from the frame."""
+
+    frame_words: int
+    cells: tuple[tuple[int, Cell], ...]
+    """What is told when an instance is made."""
+
+    instance_words: int
+
+
+def count(tree: Tree) -> int:
+    """Return how many slots a tree has."""
+    return 1 if tree is None else sum(map(count, tree))
+
+
+def tree_of(type_: Type | None) -> Tree:
+    """Return the tree of a type."""
+    return tuple(map(tree_of, type_.items)) if isinstance(type_, TupleType) else LEAF
+
+
+@final
+@dataclass(frozen=True)
+class Surroundings:
+    """What a function's translation needs to know of the program around it."""
+
+    functions: Sequence[FunctionCode]
+    records: Sequence[int]
+    """The address of each function's record."""
+
+    kernels: Sequence[int]
+    """The address of each kernel's record; 0 for one that has no native form."""
+
+    constants: Sequence[tuple[int, int, int]]
+    """The words of each constant's slot; zeros for one that is not on the host."""
+
+    forms: Forms
+    host: int
+    """The host's index among the devices."""
+
+    is_listed: Callable[[Launch], bool]
+    """Whether any plan that fits the operands of a launch may be run, since nothing else of the
+    launch must be checked."""
+
+
+def translate(around: Surroundings, code: FunctionCode) -> Code:
+    """Return a function in integers."""
+    trees = _trees(around, code)
+    return _Translator(around, code, trees).translate()
+
+
+def _trees(around: Surroundings, code: FunctionCode) -> list[Tree]:
+    """Return the tree of each register; a leaf where two ways disagree."""
+    found: dict[Register, Tree] = {i: tree_of(p.type) for i, p in enumerate(code.params)}
+    fixed: set[Register] = set()
+    changed = True
+    while changed:
+        changed = False
+        for instruction in code.instructions:
+            for register in writes(instruction):
+                tree = LEAF if register in fixed else _made(around, instruction, found)
+                if register not in found:
+                    found[register] = tree
+                elif found[register] != tree:
+                    found[register] = LEAF
+                    fixed.add(register)
+                    changed = True
+    return [found.get(r) for r in range(code.registers)]
+
+
+def _made(around: Surroundings, instruction: Instruction, trees: dict[Register, Tree]) -> Tree:
+    """Return the tree of what an instruction makes."""
+    match instruction:
+        case MakeTuple(items=items):
+            return tuple(trees.get(i) for i in items)
+        case Project(source=source, index=index):
+            tree = trees.get(source)
+            return tree[index] if tree is not None and index < len(tree) else LEAF
+        case Move(source=source):
+            return trees.get(source)
+        case Invoke(function=function):
+            return tree_of(around.functions[function].result)
+        case _:
+            return LEAF
+
+
+@final
+@dataclass
+class _Translator:
+    around: Surroundings
+    code: FunctionCode
+    trees: list[Tree]
+    known: dict[object, int] = field(default_factory=dict)
+    """The cell of each size and form."""
+
+    told: list[tuple[int, Cell]] = field(default_factory=list)
+    cells: int = Instance.CELLS
+
+    def __post_init__(self) -> None:
+        self.slots: list[int] = []
+        at = int(Frame.SLOTS)
+        for tree in self.trees:
+            self.slots.append(at)
+            at += SLOT * count(tree)
+        self.frame_words = at
+        self.symbols = {s: i for i, s in enumerate(self.code.symbols)}
+
+    def translate(self) -> Code:
+        instructions = tuple(tuple(self._words(i)) for i in self.code.instructions)
+        return Code(
+            instructions,
+            tuple(self.trees),
+            tuple(self.slots),
+            self.frame_words,
+            tuple(self.told),
+            self.cells,
+        )
+
+    def _words(self, instruction: Instruction) -> Sequence[Word]:
+        return self._translated(instruction) or (Op.LEAVE, 2)
+
+    def _translated(self, instruction: Instruction) -> Sequence[Word] | None:
+        """Return an instruction in integers; ``None`` if it is Python's."""
+        match instruction:
+            case Launch():
+                return self._launch(instruction)
+            case AllocStorage(target=target, device=device, size=size):
+                if device != self.around.host:
+                    return None
+                return (Op.STORAGE, self.slots[target], self._size(size))
+            case View():
+                return self._view(instruction)
+            case MakeShape(target=target, dims=dims):
+                return (Op.SHAPE, self.slots[target], self._shape(dims))
+            case MatchCast(target=target, source=source):
+                if not (self._is_leaf(target) and self._is_leaf(source)):
+                    return None
+                return (Op.MATCH, self.slots[target], self.slots[source], self._cells(2))
+            case HostOp(target=target, args=args):
+                return self._fact(Op.FACT, target, args)
+            case ReadHost(target=target, source=source):
+                return (Op.READ, self.slots[target], self.slots[source])
+            case _:
+                return self._control(instruction)
+
+    def _control(self, instruction: Instruction) -> Sequence[Word] | None:
+        match instruction:
+            case Jump(to=to):
+                return (Op.JUMP, Jumping(to))
+            case Branch(condition=condition, orelse=orelse):
+                return (Op.BRANCH, self.slots[condition], Jumping(orelse))
+            case Invoke(target=target, function=function, args=args):
+                return self._call(Op.CALL, function, args, (self.slots[target],))
+            case TailInvoke(function=function, args=args):
+                return self._call(Op.TAIL_CALL, function, args, ())
+            case Return(source=source):
+                if self.trees[source] != tree_of(self.code.result):
+                    return None
+                return self._list(Op.RETURN, (source,))
+            case Kill(registers=registers):
+                return self._list(Op.KILL, registers)
+            case Share(registers=registers):
+                return self._list(Op.SHARE, registers)
+            case _:
+                return self._moving(instruction)
+
+    def _moving(self, instruction: Instruction) -> Sequence[Word] | None:
+        match instruction:
+            case LoadConstant(target=target, constant=constant):
+                words = self.around.constants[constant]
+                return (Op.CONSTANT, self.slots[target], *words) if words[1] else None
+            case MakeTuple(target=target, items=items):
+                if self.trees[target] != tuple(self.trees[i] for i in items):
+                    return None
+                return self._move(target, [s for i in items for s in self._leaves(i)])
+            case Project(target=target, source=source, index=index):
+                return self._project(target, source, index)
+            case Move(target=target, source=source):
+                if self.trees[target] != self.trees[source]:
+                    return None
+                return self._move(target, self._leaves(source))
+            case _:
+                return None
+
+    def _is_leaf(self, register: Register) -> bool:
+        return self.trees[register] is LEAF
+
+    def _leaves(self, register: Register) -> list[int]:
+        """Return the slots of a register."""
+        first = self.slots[register]
+        return [first + SLOT * i for i in range(count(self.trees[register]))]
+
+    def _list(self, op: Op, registers: Sequence[Register]) -> Sequence[Word]:
+        slots = [s for r in registers for s in self._leaves(r)]
+        return (op, len(slots), *slots)
+
+    def _move(self, target: Register, sources: Sequence[int]) -> Sequence[Word]:
+        pairs = [w for pair in zip(self._leaves(target), sources, strict=True) for w in pair]
+        return (Op.MOVE, len(sources), *pairs)
+
+    def _project(self, target: Register, source: Register, index: int) -> Sequence[Word] | None:
+        tree = self.trees[source]
+        if tree is None or tree[index] != self.trees[target]:
+            return None
+        first = self.slots[source] + SLOT * sum(map(count, tree[:index]))
+        number = count(tree[index])
+        return self._move(target, [first + SLOT * i for i in range(number)])
+
+    def _launch(self, launch: Launch) -> Sequence[Word] | None:
+        kernel = self.around.kernels[launch.kernel]
+        if launch.device != self.around.host or not kernel:
+            return None
+        if not all(map(self._is_leaf, launch.args)):
+            return None
+        slots = [self.slots[a] for a in launch.args]
+        results = [w for t in launch.targets for w in self._result(t)]
+        head = (Op.LAUNCH, self._cells(1), kernel, len(slots), len(launch.targets))
+        length = LaunchWords.SLOTS + len(slots) + len(results)
+        return (*head, length, int(self.around.is_listed(launch)), *slots, *results)
+
+    def _result(self, target: Target) -> Sequence[int]:
+        storage = 0 if target.storage is None else self.slots[target.storage]
+        sized = target.shape if target.is_sized else None
+        form = 0 if sized is None else self._form(target.dtype, sized)
+        return (self.slots[target.register], storage, target.offset, form)
+
+    def _view(self, view: View) -> Sequence[Word] | None:
+        target = view.target
+        if view.kernel is not None:
+            return self._fact(Op.RESHAPE, target, (view.source, *view.args))
+        assert target.shape is not None
+        form = self._form(target.dtype, target.shape)
+        return (Op.VIEW, self.slots[target.register], self.slots[view.source], form)
+
+    def _fact(
+        self, op: Op, target: Target | Register, args: Sequence[Register]
+    ) -> Sequence[Word] | None:
+        if not all(map(self._is_leaf, args)):
+            return None
+        register = target.register if isinstance(target, Target) else target
+        slots = [self.slots[a] for a in args]
+        return (op, self.slots[register], 0, len(slots), *slots)
+
+    def _call(
+        self, op: Op, function: int, args: Sequence[Register], target: Sequence[int]
+    ) -> Sequence[Word] | None:
+        params = self.around.functions[function].params
+        trees = [tree_of(p.type) for p in params]
+        if trees != [self.trees[a] for a in args]:
+            return None
+        slots = [s for a in args for s in self._leaves(a)]
+        record = self.around.records[function]
+        return (op, record, self._cells(1 + len(slots)), *target, len(slots), *slots)
+
+    # Cells.
+
+    def _cells(self, number: int) -> int:
+        """Return the first of so many cells that are filled while the program runs."""
+        found = self.cells
+        self.cells += number
+        return found
+
+    def _told(self, key: object, cell: Callable[[], Cell]) -> int:
+        if key not in self.known:
+            self.known[key] = self._cells(1)
+            self.told.append((self.known[key], cell()))
+        return self.known[key]
+
+    def _size(self, size: Dim) -> int:
+        return self._told(size, lambda: _size_cell(compile_dim(size, self.symbols)))
+
+    def _form(self, dtype: DType, shape: Shape) -> int:
+        extent = compile_extent
+        forms, symbols = self.around.forms, self.symbols
+
+        def make() -> Cell:
+            told = extent(shape, dtype.itemsize, symbols)
+            return _form_cell(lambda s: forms.tensor(dtype, told(s)[0]))
+
+        return self._told((dtype, shape), make)
+
+    def _shape(self, dims: Shape) -> int:
+        forms, symbols = self.around.forms, self.symbols
+
+        def make() -> Cell:
+            numbers = compile_shape(dims, symbols)
+            return _form_cell(lambda s: forms.shape(numbers(s)))
+
+        return self._told(("shape", dims), make)
+
+
+def _size_cell(size: Cell) -> Cell:
+    """Return what tells a size; -1 for one that is none, which Python then finds too."""
+
+    def cell(symbols: Symbols) -> int:
+        try:
+            found = size(symbols)
+        except DataError:
+            return -1
+        return found if 0 <= found < ADDRESSES else -1
+
+    return cell
+
+
+def _form_cell(form: Cell) -> Cell:
+    """Return what tells a form; 0 for one that cannot be, which Python then finds too."""
+
+    def cell(symbols: Symbols) -> int:
+        try:
+            return form(symbols)
+        except DataError:
+            return 0
+
+    return cell
+
+
+def linked(code: Code, starts: Callable[[int], int]) -> list[int]:
+    """Return the words of all instructions; ``starts`` tells the address of each."""
+    return [
+        starts(word.to) if isinstance(word, Jumping) else int(word)
+        for words in code.instructions
+        for word in words
+    ]
+
+
+def offsets(code: Code) -> list[int]:
+    """Return where each instruction begins, in bytes."""
+    found, at = [], 0
+    for words in code.instructions:
+        found.append(at)
+        at += WORD * len(words)
+    return found
