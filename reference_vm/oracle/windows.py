@@ -80,20 +80,35 @@ class Geometry:
         return np.pad(inner, [(0, 0), (0, 0), *widths], constant_values=fill)
 
 
+BLOCK: Final = 1 << 21
+"""Elements of windows that are laid out at a time: what a processor's cache about holds."""
+
+
 def convolve(values: Wide, weights: Wide, geometry: Geometry, groups: int) -> Wide:
-    """Return the grouped correlation of ``values`` with ``weights``: one product for each tap."""
+    """Return the grouped correlation of ``values`` with ``weights``.
+
+    Block by block along the longest axis of the result, windows are laid out as columns, and each
+    block is one product of matrices.
+    """
     view = geometry.windows(values, 0)
     rank = len(geometry.kernel)
     batch, _, *outputs = view.shape[: 2 + rank]
-    filters = weights.shape[0]
-    points = int(np.prod(outputs, dtype=np.int64))
-    total = np.zeros((batch, groups, filters // groups, points), np.result_type(values, weights))
-    for tap in np.ndindex(geometry.kernel):
-        tapped = np.ascontiguousarray(view[(..., *tap)])
-        seen = tapped.reshape(batch, groups, tapped.shape[1] // groups, points)
-        share = weights[(..., *tap)].reshape(groups, filters // groups, -1)
-        total += np.matmul(share, seen)
-    return total.reshape(batch, filters, *outputs)
+    filters, taps = weights.shape[0], int(np.prod(weights.shape[1:], dtype=np.int64))
+    rows = weights.reshape(groups, filters // groups, taps)
+    result = np.zeros((batch, filters, *outputs), np.result_type(values, weights))
+    longest = int(np.argmax(outputs))
+    slice_size = groups * taps * int(np.prod(outputs, dtype=np.int64)) // max(1, outputs[longest])
+    step = max(1, BLOCK // max(1, slice_size))
+    for item in range(batch):
+        for start in range(0, outputs[longest], step):
+            cut = (*(slice(None),) * longest, slice(start, start + step))
+            seen = view[(item, slice(None), *cut)]
+            places = seen.shape[1 : 1 + rank]
+            columns = np.moveaxis(seen, range(1, 1 + rank), range(-rank, 0))
+            count = int(np.prod(places, dtype=np.int64))  # -1 cannot tell where there are no taps
+                product_ = np.matmul(rows, columns.reshape(groups, taps, count))
+            result[(item, slice(None), *cut)] = product_.reshape(filters, *places)
+    return result
 
 
 def _with_bias(call: Operands, result: Estimate, bias: Estimate | None) -> Estimate:
