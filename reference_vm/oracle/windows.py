@@ -105,8 +105,9 @@ def convolve(values: Wide, weights: Wide, geometry: Geometry, groups: int) -> Wi
             seen = view[(item, slice(None), *cut)]
             places = seen.shape[1 : 1 + rank]
             columns = np.moveaxis(seen, range(1, 1 + rank), range(-rank, 0))
-            count = int(np.prod(places, dtype=np.int64))  # -1 cannot tell where there are no taps
-                product_ = np.matmul(rows, columns.reshape(groups, taps, count))
+            # Counted, since -1 cannot tell where there are no taps.
+            count = int(np.prod(places, dtype=np.int64))
+            product_ = np.matmul(rows, columns.reshape(groups, taps, count))
             result[(item, slice(None), *cut)] = product_.reshape(filters, *places)
     return result
 
