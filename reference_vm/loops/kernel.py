@@ -1,12 +1,13 @@
 """How an operator says what it is in the loop IR.
 
-Four shapes of rule cover what fuses:
+Five shapes of rule cover what fuses:
 
 * `Elementwise`: one scalar expression of the operands' elements at the same, broadcast, place;
 * `Reduce`: fold axes away with an associative operation, after a scalar map and before another;
 * `Rows`: an elementwise expression that also folds over the row it stands in;
 * `Move`: each result element is one operand element (or a fill value); the printer decides the
-  index map from the operator's name and attributes: transposes, slices, broadcasts, concatenations.
+  index map from the operator's name and attributes: transposes, slices, broadcasts, concatenations;
+* `Product`: a matrix product, which is not loops but tiles; work on its result may follow it.
 
 What has none of them is a library kernel: `OpDef.compute` runs it.
 """
@@ -72,4 +73,14 @@ class Rows:
     to_end: bool = False
 
 
-LoopRule: TypeAlias = Union[Elementwise, Reduce, Rows, Move]
+@final
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product of the last two axes, added up in the operands' dtype; f16 and bf16 in f32.
+
+    It has no loop nest. A target that multiplies matrices may take elementwise and row work on the
+    result into the same kernel, as each block of rows is made.
+    """
+
+
+LoopRule: TypeAlias = Union[Elementwise, Reduce, Rows, Move, Product]

@@ -16,7 +16,15 @@ import numpy as np
 from reference_vm.ir.nodes import Binding, Call, Constant, Function, MakeTuple, Var
 from reference_vm.loops.code import Code, Number
 from reference_vm.loops.expand import convert, expand, widen
-from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Reduce, Rows, ScalarRule
+from reference_vm.loops.kernel import (
+    Elementwise,
+    LoopRule,
+    Move,
+    Product,
+    Reduce,
+    Rows,
+    ScalarRule,
+)
 from reference_vm.loops.nest import Access, Inner, Nest, Store, View
 from reference_vm.loops.scalar import Input
 from reference_vm.types import AttrValue, TensorType
@@ -194,6 +202,8 @@ class _Lowering:
                 return convert(self._reduce(rule, call, view), dtype)
             case Move():
                 return self._move(rule, call, view)
+            case Product():
+                raise NoLoops(f"{call.op} is no loop nest")
 
     def _literal(self, constant: Constant) -> Number:
         """Return a constant of one element; f16 and bf16 already in f32."""

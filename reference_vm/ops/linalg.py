@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from reference_vm.loops.kernel import Product
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.definition import Array, Attr, Namespace, OpCall, OpDef, Operand
 from reference_vm.ops.elementwise import X, Y
@@ -138,6 +139,7 @@ OPS: Final[tuple[OpDef, ...]] = (
         operands=(X, Y),
         infer=_infer_matmul,
         compute=lifted(product),
+        loops=Product(),
     ),
     OpDef(
         name="einsum",

@@ -64,6 +64,10 @@ class TargetTraits(Protocol):
         """How many operators one kernel may hold."""
         ...
 
+    def takes(self, function: Function) -> bool:
+        """Whether the target has one kernel for ``function``, which holds a matrix product."""
+        ...
+
     def alignment(self) -> int:
         """Bytes that every storage is aligned to."""
         ...

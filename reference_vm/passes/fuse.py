@@ -50,11 +50,12 @@ from reference_vm.ir.nodes import (
     with_blocks,
 )
 from reference_vm.ir.rewrite import free_vars, walk
+from reference_vm.loops.kernel import Product
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.context import PassContext, Property, TargetTraits
 from reference_vm.passes.fusion_groups import GroupFinder
 from reference_vm.passes.fusion_rules import Step, StepReader
-from reference_vm.passes.primitives import PrimitiveTable
+from reference_vm.passes.primitives import PrimitiveTable, normalized
 from reference_vm.types import Attrs, TensorType, TupleType, Type
 from reference_vm.types.dtype import COMPUTED
 
@@ -203,7 +204,12 @@ class _Fuser:
         inlined = [self.scalars[v] for v in read if fused and v in self.scalars]
         params = [v for v in read if not (fused and v in self.scalars)]
         results = self._results(work)
-        callee = self.table.intern([*inlined, *work], params, results)
+        whole_work = [*inlined, *work]
+        if not self._is_taken(work, normalized(whole_work, params, results)):
+            for binding in work:
+                yield from self._emit([binding])
+            return
+        callee = self.table.intern(whole_work, params, results)
         sources = tuple(b.var.source for b in work if b.var.source is not None)
         invoke = Invoke(callee, tuple(params), Attrs(defines=sources), first.value.span)
         if len(results) == 1:
@@ -213,6 +219,14 @@ class _Fuser:
         yield Binding(whole, invoke)
         for index, result in enumerate(results):
             yield Binding(result, Project(whole, index))
+
+    def _is_taken(self, work: Sequence[Binding], function: Function) -> bool:
+        """Whether the target has one kernel for ``work``: of matrix products it may not."""
+        ops = [op for b in work if (op := self._work(b)) is not None]
+        if len(work) == 1 or not any(isinstance(op.loops, Product) for op in ops):
+            return True
+        traits = self._target(work[0].var.type)
+        return traits is not None and traits.takes(function)
 
     def _results(self, work: Sequence[Binding]) -> list[Var]:
         """Return the variables that something outside of ``work`` reads; at least one."""

@@ -123,8 +123,8 @@ class GroupFinder:
         size = 1
         for group in self._candidates(step):
             inside = [i for i, v in enumerate(step.operands) if self.owner.get(v) is group]
-            free = group.exact and group.waiting == len(inside)
-            wider = step.joined(form, group.form, inside, free)
+            sole = group.waiting == len(inside)
+            wider = step.joined(form, group.form, inside, group.exact and sole, sole)
             if wider is not None and size + len(group.members) <= step.limit:
                 found.append(group)
                 form, size = wider, size + len(group.members)
@@ -132,8 +132,8 @@ class GroupFinder:
             return found, form
         for group in found:
             inside = [i for i, v in enumerate(step.operands) if self.owner.get(v) is group]
-            free = group.exact and group.waiting == len(inside)
-            alone = step.joined(step.alone(), group.form, inside, free)
+            sole = group.waiting == len(inside)
+            alone = step.joined(step.alone(), group.form, inside, group.exact and sole, sole)
             if alone is not None and self._stays_acyclic(step, [group]):
                 return [group], alone
         return [], step.alone()

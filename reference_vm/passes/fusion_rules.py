@@ -3,6 +3,10 @@
 The *form* of a group says what loops it has: over which shape, how many of the last axes are folded
 (a row), and whether something in it is transposed. In a group that folds, a value has the shape of
 the domain or that of a row's result, with or without the folded axes.
+
+A matrix product begins a group: its operands may be transposed by it alone, and what follows on its
+result joins while it has the result's shape. A second product joins if its left operand is a row
+fold of the first, as in attention; a transpose of a product that keeps its rows ends a group.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from enum import Enum, auto
 from typing import TypeAlias, final
 
 from reference_vm.ir.nodes import Binding, Call, Var
-from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Reduce
+from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Product, Reduce
 from reference_vm.loops.lower import NoLoops, row_axes_of
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.types import TensorType, VirtualDevice
@@ -31,6 +35,7 @@ class Kind(Enum):
     """Folds over the row, and yields every place of it: softmax."""
 
     MOVE = auto()
+    PRODUCT = auto()
 
 
 @final
@@ -41,6 +46,15 @@ class Form:
     domain: Shape
     rows: int = 0
     moved: bool = False
+    lone: bool = False
+    """Whether it is one transpose and nothing else."""
+
+    products: int = 0
+    bare: bool = False
+    """Whether nothing follows on its last product."""
+
+    closed: bool = False
+    """Whether nothing may join it."""
 
     def accepts(self, shape: Shape) -> bool:
         """Whether a value of this shape has a place in the loops."""
@@ -73,13 +87,24 @@ class Step:
     limit: int
     """The most operators in a group on that device."""
 
+    keeps_rows: bool = False
+    """For a transpose: whether a product may write its rows to where they go."""
+
     def alone(self) -> Form:
         """Return the form of a group of this operator only."""
-        if self.kind is Kind.FOLD:
-            return Form(self.shapes[0], self.rows)
-        return Form(self.shape, self.rows, self.kind is Kind.MOVE)
+        match self.kind:
+            case Kind.FOLD:
+                return Form(self.shapes[0], self.rows)
+            case Kind.MOVE:
+                return Form(self.shape, moved=True, lone=True)
+            case Kind.PRODUCT:
+                return Form(self.shape, products=1, bare=True)
+            case Kind.MAP | Kind.ROWS:
+                return Form(self.shape, self.rows)
 
-    def joined(self, form: Form, group: Form, inside: Sequence[int], free: bool) -> Form | None:
+    def joined(
+        self, form: Form, group: Form, inside: Sequence[int], free: bool, sole: bool
+    ) -> Form | None:
         """Return the form of a group with this operator and another group in it.
 
         Args:
@@ -88,17 +113,44 @@ class Step:
             inside: Which operands come from that group.
             free: Whether that group may be computed at other places than its own: nothing else
                 reads it, and nothing in it is costly.
+            sole: Whether nothing else reads it.
         """
+        work = self.kind not in (Kind.PRODUCT, Kind.MOVE)
+        if group.closed or (work and form.products + group.products > 1):
+            return None
         match self.kind:
             case Kind.MAP:
-                return self._mapped(form, group, inside, free)
+                return _followed(self._mapped(form, group, inside, free), form, group)
             case Kind.MOVE:
-                whole = group.rows == 0 and free
-                return Form(self.shape, 0, True) if whole else None
+                return self._moved(group, free, sole)
+            case Kind.PRODUCT:
+                return self._multiplied(form, group, inside, free, sole)
             case Kind.FOLD | Kind.ROWS:
                 fits = all(self.shapes[i] == group.domain for i in inside)
                 same = group.rows in (0, self.rows) and group.domain == form.domain
-                return form if fits and same and not group.moved else None
+                alike = fits and same and not group.moved
+                one = self.rows == 1 or not group.products
+                return _followed(form if alike and one else None, form, group)
+
+    def _moved(self, group: Form, free: bool, sole: bool) -> Form | None:
+        """Return the form after a transpose."""
+        if group.products:
+            ends = group.bare and sole and self.keeps_rows
+            return Form(self.shape, products=group.products, closed=True) if ends else None
+        return Form(self.shape, 0, True) if group.rows == 0 and free else None
+
+    def _multiplied(
+        self, form: Form, group: Form, inside: Sequence[int], free: bool, sole: bool
+    ) -> Form | None:
+        """Return the form of a product with the group that an operand comes from."""
+        if group.lone:
+            return form if free else None
+        batched = len(self.shapes[1]) > 2 and len(self.shapes[0]) == len(self.shape)
+        chained = group.products == 1 and group.rows == 1 and form.products == 1
+        first = list(inside) == [0] and self.shapes[0] == group.domain
+        if not (batched and chained and first and sole):
+            return None
+        return replace(form, products=2)
 
     def _mapped(self, form: Form, group: Form, inside: Sequence[int], free: bool) -> Form | None:
         if group.rows:
@@ -121,6 +173,19 @@ class Step:
         return group if fits and aligned else None
 
 
+def _followed(form: Form | None, own: Form, group: Form) -> Form | None:
+    """Return ``form`` with the products of both that it is made of, none of them bare."""
+    if form is None:
+        return None
+    products = own.products + group.products
+    return replace(form, products=products, bare=False, lone=False)
+
+
+def _keeps_rows(call: Call, rank: int) -> bool:
+    axes = call.attrs.get("axes")
+    return isinstance(axes, tuple) and bool(axes) and axes[-1] in (rank - 1, -1)
+
+
 @final
 @dataclass
 class StepReader:
@@ -139,7 +204,9 @@ class StepReader:
             return None
         kind, rows = found
         exact, place = op.has(Trait.EXACT), binding.var.tensor.vdevice
-        return Step(kind, operands, shapes, self.shape(binding.var), rows, exact, place, limit)
+        shape = self.shape(binding.var)
+        keeps = kind is Kind.MOVE and _keeps_rows(call, len(shapes[0]))
+        return Step(kind, operands, shapes, shape, rows, exact, place, limit, keeps)
 
     def _kind(
         self, binding: Binding, call: Call, rule: LoopRule | None, shapes: Sequence[Shape]
@@ -151,6 +218,8 @@ class StepReader:
                 return Kind.MAP, 0
             case Move(kind="permute"):
                 return Kind.MOVE, 0
+            case Product():
+                return Kind.PRODUCT, 0
             case None | Move():
                 return None
         try:

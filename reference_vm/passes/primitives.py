@@ -64,7 +64,7 @@ class PrimitiveTable:
             params: What the calls read from outside, each once.
             results: Variables bound by ``work``; several become a tuple.
         """
-        function = _normalized(work, params, results)
+        function = normalized(work, params, results)
         key = _structure(function)
         if key not in self._known:
             name = self._name([b.value.op for b in work if isinstance(b.value, Call)])
@@ -138,7 +138,8 @@ def _dims_of(type_: Type | None) -> Iterable[Dim]:
             return ()
 
 
-def _normalized(work: Sequence[Binding], params: Sequence[Var], results: Sequence[Var]) -> Function:
+def normalized(work: Sequence[Binding], params: Sequence[Var], results: Sequence[Var]) -> Function:
+    """Return the function that does this work, as `PrimitiveTable.intern` does, without a name."""
     dims = _Dims()
     renamed: dict[Var, Var] = {}
     for param in params:

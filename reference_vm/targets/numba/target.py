@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Final, final
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.jit.object_cache import ObjectCache
-from reference_vm.loops.kernel import Move
+from reference_vm.loops.kernel import LoopRule, Move
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.in_place import elementwise_pairs
 from reference_vm.targets.numba.makers import MAKERS
 from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.product_form import product_form
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 
 if TYPE_CHECKING:
     from reference_vm.jit.machine import Machine, Statistics
+
+LOOPS: Final[Mapping[str, LoopRule]] = {n: op.loops for n, op in OPS.items() if op.loops}
 
 MAX_FUSED: Final = 64
 """Operators in one kernel: more would only lengthen compilation."""
@@ -42,6 +45,9 @@ class NumbaTraits:
 
     def max_fused(self) -> int:
         return MAX_FUSED
+
+    def takes(self, function: Function) -> bool:
+        return product_form(function, LOOPS) is not None
 
     def alignment(self) -> int:
         return 64
