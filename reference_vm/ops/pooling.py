@@ -145,19 +145,21 @@ def _compute_average(
     windows = windows_of(kernel_shape, **attrs)
     total = _fold(xp, xp.add, x, windows, 0)
     for axis, size in enumerate(x.shape[2:]):
-        counts = _counts(windows, axis, size, count_include_pad)
+        counts = window_counts(windows, axis, size, count_include_pad)
         total /= xp.asarray(counts, dtype=total.dtype).reshape(-1, *(1,) * (x.ndim - 3 - axis))
     return total
 
 
-def _counts(windows: Windows, axis: int, size: int, include_pad: bool) -> list[int]:
+def window_counts(windows: Windows, axis: int, size: int, include_pad: bool) -> list[int]:
     """Return how many elements of each window count, on one axis."""
     sizes = (size,) * len(windows.kernel)
     before, after = windows.padding(sizes)[axis]
     first, end = (0, before + size + after) if include_pad else (before, before + size)
     kernel, gap, step = windows.kernel[axis], windows.dilations[axis], windows.strides[axis]
+    count = windows.outputs(sizes)[axis]
     assert isinstance(kernel, int)
-    starts = range(0, run_outputs(windows, sizes)[axis] * step, step)
+    assert isinstance(count, int)
+    starts = range(0, count * step, step)
     return [sum(first <= s + gap * k < end for k in range(kernel)) for s in starts]
 
 

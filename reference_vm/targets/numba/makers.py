@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference_vm.targets.numba import convolution, movement, nests, products, recurrent
+from reference_vm.targets.numba import (
+    convolution,
+    movement,
+    nests,
+    pooling,
+    products,
+    recurrent,
+)
 from reference_vm.targets.numba.making import Maker
 
 MAKERS: Final[tuple[Maker, ...]] = (
@@ -12,5 +19,6 @@ MAKERS: Final[tuple[Maker, ...]] = (
     products.make,
     convolution.make,
     movement.make,
+    pooling.make,
     recurrent.make,
 )

@@ -19,6 +19,7 @@ _PRINTERS: Final = (
     "dots.py",
     "gates.py",
     "planes.py",
+    "pool_code.py",
     "recurrence.py",
     "product_code.py",
     "product_tiles.py",
