@@ -77,7 +77,7 @@ def _compute_stft(
         length = integer(frame_length)
     else:
         length = signal.shape[1] if window is None else window.shape[0]
-    _check_frames(signal.shape[1], length, step, window)
+    check_frames(signal.shape[1], length, step, None if window is None else window.shape[0])
     values = _as_numbers(xp, signal if signal.ndim == 3 else signal[:, :, None])
     strides = (values.strides[0], step * values.strides[1], values.strides[1])
     shape = (values.shape[0], (values.shape[1] - length) // step + 1, length)
@@ -88,15 +88,18 @@ def _compute_stft(
     return _as_parts(xp, spectrum, signal.dtype)
 
 
-def _check_frames(size: int, length: int, step: int, window: Array | None) -> None:
+def check_frames(size: int, length: int, step: int, window: int | None) -> None:
+    """Check that frames fit a signal, and the window, if there is one, a frame.
+
+    Raises:
+        DataError: They do not.
+    """
     if step < 1 or not 1 <= length <= size:
         raise DataError(
             "shape-mismatch", f"frames of {length} every {step} do not fit a signal of {size}"
         )
-    if window is not None and window.shape[0] != length:
-        raise DataError(
-            "shape-mismatch", f"a window of {window.shape[0]} does not fit frames of {length}"
-        )
+    if window is not None and window != length:
+        raise DataError("shape-mismatch", f"a window of {window} does not fit frames of {length}")
 
 
 def _as_numbers(xp: Namespace, x: Array) -> Array:

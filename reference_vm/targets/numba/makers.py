@@ -6,6 +6,7 @@ from typing import Final
 
 from reference_vm.targets.numba import (
     convolution,
+    fourier,
     movement,
     nests,
     pooling,
@@ -20,5 +21,6 @@ MAKERS: Final[tuple[Maker, ...]] = (
     convolution.make,
     movement.make,
     pooling.make,
+    fourier.make,
     recurrent.make,
 )

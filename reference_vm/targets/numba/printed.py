@@ -17,6 +17,7 @@ _PRINTERS: Final = (
     "blocks.py",
     "copies.py",
     "dots.py",
+    "fourier_code.py",
     "gates.py",
     "planes.py",
     "pool_code.py",

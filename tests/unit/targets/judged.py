@@ -82,8 +82,16 @@ def _aligned(size: int) -> Array:
     return whole[-whole.ctypes.data % 64 :][: max(size, 0)]
 
 
-def check(function: Function, operands: Sequence[Array], parts: int = 3) -> None:
-    """Fail unless the kernel, called at once or in parts, computes what the oracle means."""
+def check(
+    function: Function,
+    operands: Sequence[Array],
+    parts: int = 3,
+    hosts: frozenset[int] = frozenset(),
+) -> None:
+    """Fail unless the kernel, called at once or in parts, computes what the oracle means.
+
+    ``hosts`` are the operands whose data is read on the host.
+    """
     kernel = native(function)
     called = list(kernel(np, operands, [None] * len(_types(function))))
     meant = evaluate(Module(functions=(function,)), function.name, operands).result
@@ -91,7 +99,7 @@ def check(function: Function, operands: Sequence[Array], parts: int = 3) -> None
     for found, estimate in zip(called, estimates, strict=True):
         assert isinstance(estimate, Estimate)
         near(found, estimate)
-    call = kernel.native([x.shape for x in operands])
+    call = kernel.native([x if i in hosts else x.shape for i, x in enumerate(operands)])
     assert call is not None
     dtypes = [to_numpy(t.dtype) for t in _types(function)]
     divided = run_in_parts(call, operands, dtypes, parts)
