@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -35,9 +36,9 @@ def _top_k(call: Operands) -> Result:
     if not 0 <= count[0] <= x.value.shape[axis]:
         raise does_not_fit("top_k", f"the first {count[0]} of {x.value.shape[axis]} elements")
     front = np.moveaxis(x.value, axis, -1)
-    rows = front.reshape(-1, front.shape[-1])
+    rows = front.reshape(math.prod(front.shape[:-1]), front.shape[-1])
     ordered = [_order(row, largest) for row in rows]
-    picked = np.asarray([row[: count[0]] for row in ordered], np.int64)
+    picked = np.array([row[: count[0]] for row in ordered], np.int64)
     places = np.moveaxis(picked.reshape(*front.shape[:-1], count[0]), -1, axis)
     margin: Wide | None = None
     if x.error is not None:
@@ -51,7 +52,7 @@ def _top_k(call: Operands) -> Result:
 
 def _margins(x: Estimate, front: Wide, ordered: list[list[int]], count: int, axis: int) -> Wide:
     """Return for each place by how much its neighbours in the order are apart, less the error."""
-    rows = front.reshape(-1, front.shape[-1])
+    rows = front.reshape(math.prod(front.shape[:-1]), front.shape[-1])
     margins = np.ones((len(rows), count))
     worst = 2 * float(np.max(x.errors, initial=0.0))
     for number, (row, order) in enumerate(zip(rows, ordered, strict=True)):

@@ -131,7 +131,8 @@ class _Lifter:
         own = set(closure.params)
         free = [v for v in rewrite.free_vars(closure.body) if v not in own]
         captured = [v for v in free if v not in self.constants]
-        unbound = sorted((_used(closure) & scope) - _bound_by(captured))
+        used = _used(closure) | _standing_in(captured)
+        unbound = sorted((used & scope) - _bound_by(captured))
         if unbound:
             dims = tuple(map(symbol, unbound))
             shape = Var(f"{binding.var.name}.dims", ShapeType(dims))
@@ -199,17 +200,25 @@ def without_untold(function: Function) -> Function:
 
 def _bound_by(variables: Iterable[Var]) -> frozenset[str]:
     """Return the symbols that the values of variables tell: those of tensors and shapes."""
-    found: set[str] = set()
+    return frozenset(s for type_ in _parts(variables) for s in bound_symbols(type_))
+
+
+def _standing_in(variables: Iterable[Var]) -> frozenset[str]:
+    """Return all symbols in the types of variables' tensors and shapes, told by them or not."""
+    return frozenset(s for type_ in _parts(variables) for s in symbols_in(type_))
+
+
+def _parts(variables: Iterable[Var]) -> Iterator[TensorType | ShapeType]:
+    """Yield the types of the tensors and shapes that the values of variables consist of."""
     stack: list[Type | None] = [v.type for v in variables]
     while stack:
         match stack.pop():
             case TensorType() | ShapeType() as type_:
-                found |= bound_symbols(type_)
+                yield type_
             case TupleType(items=items):
                 stack.extend(items)
             case _:
                 pass
-    return frozenset(found)
 
 
 def _used(closure: Closure) -> set[str]:

@@ -90,7 +90,8 @@ class Scope:
         array: Array = self.value(name)
         cast = f"%{self.names.fresh('v')}"
         type_ = f"{from_numpy(array.dtype)}[{', '.join('?' * array.ndim)}]"
-        return self.add(Statement(cast, (f"{cast}: {type_} = match_cast({name})",), _same(name)))
+        text = f"{cast}: {type_} = match_cast({name})"
+        return self.add(Statement(cast, (text,), _of_rank(name, array.ndim)))
 
     # --- picking ------------------------------------------------------------------------------
 
@@ -230,8 +231,13 @@ def _computed(
     return apply
 
 
-def _same(name: str) -> Callable[[Known], Any]:
-    return lambda known: known[name]
+def _of_rank(name: str, rank: int) -> Callable[[Known], Any]:
+    def apply(known: Known) -> Any:
+        if known[name].ndim != rank:
+            raise DataError("match-cast", f"the rank is {known[name].ndim}, expected {rank}")
+        return known[name]
+
+    return apply
 
 
 def _owned(array: Any) -> Array:

@@ -53,7 +53,7 @@ def _program(seed: int, rng: random.Random) -> Program | None:
     args = tuple(known[name] for name, _ in params)
     writer = Writer()
     writer.block(scope, rng.randint(4, 12), 0)
-    if rng.random() < 0.12 and not _add_fault(scope):
+    if rng.random() < 0.15 and not _add_fault(scope):
         return None
     main = _main(scope, params, symbols)
     if main is None:

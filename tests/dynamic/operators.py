@@ -221,7 +221,9 @@ def found(scope: Scope) -> None:
 def kept(scope: Scope) -> None:
     x, axis = _with_axis(scope)
     size = scope.value(x).shape[axis]
-    mask = scope.tensor(("bool",), (1,), lambda v: v.size <= size)
+    numbers = scope.tensor(("f32", "i64"), (1,), lambda v: v.size <= size)
+    zero = scope.constant(np.array(0, scope.value(numbers).dtype), _dtype(scope, numbers))
+    mask = scope.call(scope.rng.choice(("less", "not_equal")), [numbers, zero])
     scope.call("compress", [x, mask], {"axis": axis})
 
 
