@@ -11,15 +11,18 @@ if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.runtime.native.executor import NativeExecutor
 
 
-def without_native(target: str | None, interpreter: bool) -> tuple[str, ...]:
+def without_native(target: str | None, interpreter: bool, proven: bool = True) -> tuple[str, ...]:
     """Return why a program is interpreted, in sentences; nothing if it runs natively.
 
     Args:
         target: Who makes the kernels, if that was chosen.
         interpreter: Whether the interpreter was asked for.
+        proven: Whether tensors certainly are what the bytecode says of them.
     """
     if interpreter:
         return ("runs are interpreted, as was asked for",)
+    if not proven:
+        return ("runs are interpreted, since only a run can tell whether the program is sound",)
     if target == "numpy":
         return ("runs are interpreted, since NumPy's kernels are called from Python",)
     if importlib.util.find_spec("llvmlite") is None:

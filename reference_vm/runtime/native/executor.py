@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -26,19 +26,23 @@ from reference_vm.runtime.arguments import place_arguments
 from reference_vm.runtime.faults import FAILURES, located
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.machine import argument_error, check_count
+from reference_vm.runtime.native.delivery import Delivery
 from reference_vm.runtime.native.heap import address_of, aligned_words
 from reference_vm.runtime.native.layout import WORD, Command, Left, State
 from reference_vm.runtime.native.leaving import Leaving
 from reference_vm.runtime.native.loop import FUNCTIONS
 from reference_vm.runtime.native.path import Path
 from reference_vm.runtime.native.program import NativeProgram
+from reference_vm.runtime.native.remembered import Remembered
 from reference_vm.runtime.native.run import NativeRun, Step
 from reference_vm.runtime.native.shadow import Shadow
 from reference_vm.runtime.native.stack import Stack
 from reference_vm.runtime.native.translation import tree_of
 from reference_vm.runtime.native.values import Values
-from reference_vm.runtime.results import deliver
 from reference_vm.runtime.symbols import BindError, bind_symbols
+
+if TYPE_CHECKING:
+    from reference_vm.jit.pool import Pool
 
 _PATH: Final = 1 << 16
 """Words that the loop notes before Python takes them over."""
@@ -63,15 +67,27 @@ class NativeExecutor:
         self._native = native_code(shared_machine())
         self._words = aligned_words(State.WORDS)
         self._state = state = address_of(self._words)
-        store(state, State.CHECKED, int(checked))
-        self._share_pool(pool)
+        self._cells = (ctypes.c_int64 * State.WORDS).from_address(state)
+        self._log = aligned_words(_PATH)
+        self._prepare(pool)
         self.program = NativeProgram(image, state, pool)
         self._stack = Stack(state)
         self._values = Values(state, self.program.forms, self.program.memory)
         self._leaving = Leaving(self.program, state, self._stack, self._values)
-        self._log = aligned_words(_PATH)
+        self._delivery = Delivery(self.program, state, self._values)
+        self._remembered = Remembered(self.program, state)
         self._shadow = Shadow(image)
         self._busy = threading.Lock()
+
+    def _prepare(self, pool: Pool) -> None:
+        cells = self._cells
+        cells[State.CHECKED] = int(self._checked)
+        cells[State.LOG_BEGIN] = address_of(self._log)
+        cells[State.LOG_END] = address_of(self._log) + self._log.nbytes
+        cells[State.POOL_RUN] = pool.run_address
+        cells[State.POOL_STATE] = pool.state
+        worth = load(pool.state, pool_code.WORTH)
+        cells[State.WORTH] = worth if pool.threads > 1 else 1 << 62
 
     def path(self) -> Path:
         """Return what takes down the way of a run."""
@@ -84,75 +100,103 @@ class NativeExecutor:
     def release(self) -> None:
         self._busy.release()
 
-    def run(self, code: FunctionCode, args: Sequence[Any], path: Path | None) -> Any:
+    def run(self, code: FunctionCode, args: tuple[Any, ...], path: Path | None) -> Any:
         """Run a function on NumPy arguments; return NumPy results.
 
         Raises:
             ExecutionError: An argument does not fit, or the run failed.
         """
         check_count(code, args)
-        self.program.tidy()
-        memory = self.program.memory
-        memory.seen = {}
-        run = NativeRun(memory, path is not None, self._checked)
-        types = self._image.executable.data_types
-        started = False
+        self._tidy()
+        run = NativeRun(self.program.memory, path is not None, self._checked)
         try:
-            with np.errstate(all="ignore"):
-                values = place_arguments(self._image, code, args, run)
-                symbols = bind_symbols(code, values, types)
-                self._begin(code, values, symbols)
-                if path is not None:
-                    path.begin(code, values, symbols, run.taken(), load(self._state, State.SERIAL))
-                started = True
-                result = self._go(run, path)
-                started = False
-                delivered = deliver(result, run, types)
-                if path is not None:
-                    path.end(run.taken())
-                return delivered
+            left = self._start(code, args, run, path)
+            if left != Left.RETURNED:
+                with np.errstate(all="ignore"):
+                    self._go_on(left, run, path)
+            run.running = False
+            return self._deliver(run, path)
         except BindError as error:
-            if started:  # of a call inside
+            if run.running:  # of a call inside
                 raise located(error, self._instruction()) from error
             raise argument_error(error, code) from None
         except FAILURES as error:
-            raise located(error, self._instruction() if started else None) from error
+            raise located(error, self._instruction() if run.running else None) from error
         finally:
             self._close(run, path)
 
-    def _begin(self, code: FunctionCode, values: Sequence[Any], symbols: tuple[int, ...]) -> None:
+    def _tidy(self) -> None:
+        self.program.memory.seen = {}
+        if self.program.is_full:
+            self._remembered.clear()
+            self.program.tidy()
+
+    def _start(
+        self, code: FunctionCode, args: tuple[Any, ...], run: NativeRun, path: Path | None
+    ) -> int:
+        """Begin a call, and run as far as the loop gets; return why it came back."""
         number = self._image.executable.indices[code.name]
+        head = self._remembered.head(number)
+        if head:
+            cells = self._cells
+            cells[State.ENTRY] = head
+            serial = cells[State.SERIAL]
+            left = self._call(Command.START if path is None else Command.START_LOGGED, id(args))
+            if left != Left.REFUSED:
+                run.running = True
+                if path is not None:
+                    path.begin_like(code, self._remembered.forms(cells[State.ENTRY]), serial)
+                return left
+        with np.errstate(all="ignore"):
+            self._begin(number, code, args, run, path)
+        run.running = True
+        return self._call(Command.RUN if path is None else Command.RUN_LOGGED, 0)
+
+    def _begin(
+        self,
+        number: int,
+        code: FunctionCode,
+        args: tuple[Any, ...],
+        run: NativeRun,
+        path: Path | None,
+    ) -> None:
+        """Begin a call as the interpreter does."""
         program = self.program
-        slots = [
-            w
-            for p, v in zip(code.params, values, strict=True)
-            for w in self._values.words(tree_of(p.type), v)
-        ]
+        values = place_arguments(self._image, code, args, run)
+        symbols = bind_symbols(code, values, self._image.executable.data_types)
+        pairs = zip(code.params, values, strict=True)
+        slots = [w for p, v in pairs for w in self._values.words(tree_of(p.type), v)]
         instance = program.instance(number, symbols)
         self._stack.begin(program.records[number], instance, slots)
-        store(self._state, State.LOG, address_of(self._log))
-        store(self._state, State.LOG_END, address_of(self._log) + self._log.nbytes)
+        self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
+        self._remembered.add(number, args, instance)
+        if path is not None:
+            path.begin(code, values, symbols, run.taken(), self._cells[State.SERIAL])
 
-    def _go(self, run: NativeRun, path: Path | None) -> Any:
-        """Run to the end; return the result."""
+    def _call(self, command: int, argument: int) -> int:
+        """Call the loop, with the host's count of bytes in its hands meanwhile."""
+        cells, usage = self._cells, self._image.host.usage
+        cells[State.CURRENT], cells[State.PEAK] = usage.current, usage.peak
+        cells[State.WANTED] = -1
+        left = self._native(self._state, command, argument)
+        usage.current, usage.peak = cells[State.CURRENT], cells[State.PEAK]
+        return left
+
+    def _go_on(self, left: int, run: NativeRun, path: Path | None) -> None:
+        """Run to the end."""
         command = Command.RUN if path is None else Command.RUN_LOGGED
-        while True:
-            self.program.memory.begin()
-            store(self._state, State.WANTED, -1)
-            left = self._native(self._state, command, 0)
-            self.program.memory.end()
-            if left == Left.RETURNED:
-                return self._result()
+        while left != Left.RETURNED:
             self._see_to(left, run, path)
             if run.result is not None:
-                return run.result[0]
+                return
+            left = self._call(command, 0)
 
     def _see_to(self, left: int, run: NativeRun, path: Path | None) -> None:
         """Do what the loop came back for."""
         memory = self.program.memory
         match left:
             case Left.MEMORY:
-                if not memory.make_room(load(self._state, State.WANTED)):
+                if not memory.make_room(self._cells[State.WANTED]):
                     self._do(run, path)
                     return
             case Left.BUFFERS:
@@ -162,7 +206,7 @@ class NativeExecutor:
             case Left.LOG:
                 assert path is not None
                 path.take(self._log, self._log.size)
-                store(self._state, State.LOG, address_of(self._log))
+                self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
                 return
             case _:
                 self._do(run, path)
@@ -170,11 +214,12 @@ class NativeExecutor:
         self._unlog(path)
 
     def _do(self, run: NativeRun, path: Path | None) -> None:
-        step, logged, done = Step(), load(self._state, State.LOG) - WORD, False
+        """Do one instruction in Python, if the loop cannot do it by now."""
+        step, logged, done = Step(), self._cells[State.LOG] - WORD, False
         try:
             done = self._leaving.do(run, step)
         finally:
-            step.serial = load(self._state, State.SERIAL)
+            step.serial = self._cells[State.SERIAL]
             if path is not None and (done or step.events):
                 path.note(step)
             if not done:
@@ -186,45 +231,38 @@ class NativeExecutor:
     def _unlog(self, path: Path | None) -> None:
         """Take back the note of an instruction that is begun again."""
         if path is not None:
-            store(self._state, State.LOG, load(self._state, State.LOG) - WORD)
+            self._cells[State.LOG] -= WORD
 
-    def _result(self) -> Any:
-        pc, frame = load(self._state, State.PC), load(self._state, State.FRAME)
-        place = self.program.places[pc]
-        code = self.program.codes[place.function]
-        tree = tree_of(self.program.function(place).result)
-        first = load(pc, 2) if load(pc, 1) else 0
-        assert code.slots
-        return self._values.get(frame + first * WORD, tree)
+    def _deliver(self, run: NativeRun, path: Path | None) -> Any:
+        if run.result is None:
+            arrays = self._delivery.arrays()
+            if arrays is not None:
+                self._call(Command.FINISH, id(arrays.flat))
+                return arrays.nested
+        delivered = self._delivery.slowly(run)
+        if path is not None:
+            path.end(run.taken())
+        return delivered
 
     def _instruction(self) -> Any:
-        place = self.program.places[load(self._state, State.PC)]
+        place = self.program.places[self._cells[State.PC]]
         return self.program.instruction(place)
 
     def _close(self, run: NativeRun, path: Path | None) -> None:
         """Give back all memory of a run, and count what it did."""
-        memory, state, host = self.program.memory, self._state, self._image.host
+        cells, host = self._cells, self._image.host
         if path is not None:
-            used = (load(state, State.LOG) - address_of(self._log)) // WORD
-            path.close(self._log, used)
+            path.close(self._log, (cells[State.LOG] - cells[State.LOG_BEGIN]) // WORD)
         run.log = None
-        memory.begin()
-        self._native(state, Command.FINISH, 0)
-        memory.end()
+        if cells[State.LAST]:
+            self._call(Command.FINISH, 0)
         run.close()
-        memory.close_run()
+        self.program.memory.close_run()
         self._values.objects.clear()
-        host.ledger.launches += load(state, State.LAUNCHES)
-        reads = load(state, State.READS)
-        if reads:
-            host.ledger.copies["out"] += reads
-            host.ledger.bytes["out"] += load(state, State.READ_BYTES)
-        for word in (State.LAUNCHES, State.READS, State.READ_BYTES):
-            store(state, word, 0)
-
-    def _share_pool(self, pool: Any) -> None:
-        state = self._state
-        store(state, State.POOL_RUN, pool.run_address)
-        store(state, State.POOL_STATE, pool.state)
-        worth = load(pool.state, pool_code.WORTH)
-        store(state, State.WORTH, worth if pool.threads > 1 else 1 << 62)
+        host.ledger.launches += cells[State.LAUNCHES]
+        cells[State.LAUNCHES] = 0
+        for direction, copies in (("out", State.READS), ("in", State.WRITES)):
+            if cells[copies]:
+                host.ledger.copies[direction] += cells[copies]
+                host.ledger.bytes[direction] += cells[copies + 1]
+                cells[copies] = cells[copies + 1] = 0

@@ -24,6 +24,17 @@ def fits(plan: int, frame: int, places: int, operands: int) -> int:
     return 1
 
 
+def gives(plan: int, instance: int, pc: int) -> int:
+    """Whether the results of a plan are of the forms that a launch promises."""
+    operands = load(pc, Launch.OPERANDS)
+    first = pc + (Launch.SLOTS + operands) * WORD
+    for i in range(load(pc, Launch.RESULTS)):
+        cell = load(first, i * Result.WORDS + Result.FORM)
+        if cell != 0 and load(instance, cell) != load(plan, Plan.FORMS + operands + i):
+            return 0
+    return 1
+
+
 def find_plan(instance: int, pc: int, frame: int) -> int:
     """Return the plan of a launch, remembered in its cell; 0 if there is none yet."""
     cell = load(pc, Launch.PLAN)
@@ -36,7 +47,7 @@ def find_plan(instance: int, pc: int, frame: int) -> int:
         return 0
     plan = load(load(pc, Launch.KERNEL), 0)
     while plan != 0:
-        if fits(plan, frame, places, operands):
+        if fits(plan, frame, places, operands) and gives(plan, instance, pc):
             store(instance, cell, plan)
             return plan
         plan = load(plan, Plan.NEXT)
@@ -64,15 +75,11 @@ def take_back(state: int, first: int, frame: int, count: int) -> int:
     return 0
 
 
-def place_results(state: int, instance: int, pc: int, frame: int, plan: int) -> int:
+def place_results(state: int, pc: int, frame: int, plan: int) -> int:
     """Let the result slots of a launch name the memory to write to; return 0 if Python must."""
     operands = load(pc, Launch.OPERANDS)
     results = load(pc, Launch.RESULTS)
     first = pc + (Launch.SLOTS + operands) * WORD
-    for i in range(results):
-        cell = load(first, i * Result.WORDS + Result.FORM)
-        if cell != 0 and load(instance, cell) != load(plan, Plan.FORMS + operands + i):
-            return 0
     for i in range(results):
         result = first + i * Result.WORDS * WORD
         form = load(plan, Plan.FORMS + operands + i)
@@ -168,7 +175,7 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     operands = load(pc, Launch.OPERANDS)
     if checked != 0 and all_live(state, frame, pc + Launch.SLOTS * WORD, operands) == 0:
         return 0
-    if place_results(state, instance, pc, frame, plan) == 0:
+    if place_results(state, pc, frame, plan) == 0:
         return 0
     if load(plan, Plan.EMPTY) == 0:
         if checked != 0:
@@ -178,8 +185,37 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     return pc + load(pc, Launch.LENGTH) * WORD
 
 
+def launch_one(state: int, instance: int, frame: int, pc: int) -> int:
+    """Run a kernel that has one result, in a storage, if its plan is simple and as last time."""
+    plan = load(instance, load(pc, Launch.PLAN))
+    if plan == 0:
+        return launch(state, instance, frame, pc)
+    entry = load(plan, Plan.ENTRY)
+    if entry == 0:
+        return launch(state, instance, frame, pc)
+    operands = load(pc, Launch.OPERANDS)
+    block = load(plan, Plan.BLOCK)
+    for i in range(operands):
+        slot = frame + load(pc, Launch.SLOTS + i) * WORD
+        if load(slot, Slot.FORM) != load(plan, Plan.FORMS + i):
+            return launch(state, instance, frame, pc)
+        store(block, i, load(slot, Slot.ADDRESS))
+    result = pc + (Launch.SLOTS + operands) * WORD
+    storage = frame + load(result, Result.STORAGE) * WORD
+    address = load(storage, Slot.ADDRESS) + load(result, Result.OFFSET)
+    store(block, operands, address)
+    target = frame + load(result, Result.SLOT) * WORD
+    store(target, Slot.ADDRESS, address)
+    store(target, Slot.REFERENCE, load(storage, Slot.REFERENCE))
+    store(target, Slot.FORM, load(plan, Plan.FORMS + operands))
+    call(entry, block, load(plan, Plan.LOW), load(plan, Plan.HIGH))
+    store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
+    return result + Result.WORDS * WORD
+
+
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     fits,
+    gives,
     find_plan,
     all_live,
     take_back,
@@ -189,5 +225,6 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     poison_results,
     compute,
     launch,
+    launch_one,
 )
 """In the order of their use."""

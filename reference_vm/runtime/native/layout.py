@@ -106,7 +106,17 @@ class State(IntEnum):
     """The first place in the table that is not a constant's, and the last that was ever taken."""
 
     LAST = 27
-    WORDS = 28
+    ENTRY = 28
+    """The first of the calls that are remembered (`Entry`)."""
+
+    STACK = 29
+    LOG_BEGIN = 30
+    ARRAY_TYPE = 31
+    WRITES = 32
+    """Tensors made of shapes, and their bytes in the next word."""
+
+    WRITE_BYTES = 33
+    WORDS = 34
 
 
 class Frame(IntEnum):
@@ -202,7 +212,14 @@ class Plan(IntEnum):
     MAP = 6
     """The address of the operands' places, whose addresses the blocks hold."""
 
-    FORMS = 7
+    ENTRY = 7
+    """Of a plan with one stage that needs no memory of its own, no threads, and the operands in
+    order: the words of that stage. Else 0."""
+
+    BLOCK = 8
+    LOW = 9
+    HIGH = 10
+    FORMS = 11
     """Of the operands, then of the results."""
 
 
@@ -236,17 +253,34 @@ class Memo(IntEnum):
     OPERANDS = 3
 
 
+class Entry(IntEnum):
+    """A call from outside with arrays of certain forms; after these words two for each of them."""
+
+    NEXT = 0
+    FUNCTION = 1
+    INSTANCE = 2
+    COUNT = 3
+    ARRAYS = 4
+
+
 class Command(IntEnum):
     """What the machine code is called for."""
 
     RUN = 0
     RUN_LOGGED = 1
-    FINISH = 2
-    """Copy the results, and give back all that is left."""
+    START = 2
+    """Begin a call with the arrays in a tuple, if one like it is remembered, and run."""
+
+    START_LOGGED = 3
+    FINISH = 4
+    """Copy the results to the arrays in a tuple, and give back all that is left."""
 
 
 class Left(IntEnum):
     """Why the loop came back to Python."""
+
+    REFUSED = -1
+    """No call with such arrays is remembered; nothing was begun."""
 
     RETURNED = 0
     """It is at its end: the result is in the last frame."""

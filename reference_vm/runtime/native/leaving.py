@@ -130,7 +130,7 @@ class Leaving:
     def _operands(self, pc: int, frame: int) -> list[int]:
         """Return the forms of an instruction's operands, where they can be remembered."""
         match load(pc, 0):
-            case Op.LAUNCH:
+            case Op.LAUNCH | Op.LAUNCH_ONE:
                 places = read(pc + LaunchWords.SLOTS * WORD, load(pc, LaunchWords.OPERANDS))
             case Op.FACT | Op.RESHAPE:
                 places = read(pc + 4 * WORD, load(pc, 3))
@@ -146,7 +146,7 @@ class Leaving:
 
     def _plan(self, pc: int, frame: int, launch: Launch) -> bool:
         """Whether the loop will find a plan for a launch that it found none for before."""
-        if load(pc, 0) != Op.LAUNCH or not load(pc, LaunchWords.LISTED):
+        if load(pc, 0) == Op.LEAVE or not load(pc, LaunchWords.LISTED):
             return False
         here = pc, frame
         if self._tried == here:

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.words import load, move, store
-from reference_vm.runtime.native import calling, kernels, memory, moves
+from reference_vm.jit.words import load, store
+from reference_vm.runtime.native import calling, entering, kernels, memory, moves
 from reference_vm.runtime.native.calling import give, invoke, tail_invoke
-from reference_vm.runtime.native.kernels import launch
-from reference_vm.runtime.native.layout import WORD, Command, Form, Frame, Left, Slot, State
-from reference_vm.runtime.native.memory import forget_all
+from reference_vm.runtime.native.entering import finish, start
+from reference_vm.runtime.native.kernels import launch, launch_one
+from reference_vm.runtime.native.layout import WORD, Command, Frame, Left, State
 from reference_vm.runtime.native.moves import (
     branch,
     constant,
@@ -61,6 +61,8 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
             store(log, 0, pc)
             log += WORD
         match load(pc, 0):
+            case Op.LAUNCH_ONE:
+                to = launch_one(state, instance, frame, pc)
             case Op.LAUNCH:
                 to = launch(state, instance, frame, pc)
             case Op.STORAGE:
@@ -112,30 +114,15 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
     return left
 
 
-def finish(state: int, targets: int) -> int:
-    """Copy the data of the tensors that a function returned, and give back all memory.
-
-    ``targets`` has an address for each slot of the result, or 0 where nothing is to be copied.
-    """
-    pc = load(state, State.PC)
-    frame = load(state, State.FRAME)
-    if targets != 0:
-        for i in range(load(pc, 1)):
-            if load(targets, i) != 0:
-                slot = frame + load(pc, 2 + i) * WORD
-                nbytes = load(load(slot, Slot.FORM), Form.NBYTES)
-                move(load(targets, i), load(slot, Slot.ADDRESS), nbytes)
-    forget_all(state)
-    return 0
-
-
 def native(state: int, command: int, argument: int) -> int:
     """Do what Python asks for (`layout.Command`)."""
     match command:
-        case Command.RUN:
-            return interpret(state, 0)
-        case Command.RUN_LOGGED:
-            return interpret(state, 1)
+        case Command.START | Command.START_LOGGED:
+            if start(state, argument) == 0:
+                return Left.REFUSED
+            return interpret(state, command == Command.START_LOGGED)
+        case Command.RUN | Command.RUN_LOGGED:
+            return interpret(state, command == Command.RUN_LOGGED)
         case _:
             return finish(state, argument)
 
@@ -147,7 +134,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     *calling.FUNCTIONS,
     left_at,
     interpret,
-    finish,
+    *entering.FUNCTIONS,
     native,
 )
 """In the order of their use; the last is what Python calls."""

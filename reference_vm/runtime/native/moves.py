@@ -199,6 +199,8 @@ def fact(state: int, frame: int, pc: int) -> int:
             return 0
         address = load(entry_of(state, reference), BufferEntry.ADDRESS)
         move(address, data, load(form, Form.NBYTES))
+        store(state, State.WRITES, load(state, State.WRITES) + 1)
+        store(state, State.WRITE_BYTES, load(state, State.WRITE_BYTES) + load(form, Form.NBYTES))
     hold(slot, address, reference, form)
     return pc + (4 + operands) * WORD
 

@@ -20,6 +20,9 @@ class Op(IntEnum):
     s:storage or 0, offset, c:form or 0. Runs a kernel; unless *listed* only by the plan that Python
     put into the cell."""
 
+    LAUNCH_ONE = 18
+    """As `LAUNCH`, with one result that lies in a storage: what most launches are."""
+
     CONSTANT = 2
     """s, address, reference, form."""
 

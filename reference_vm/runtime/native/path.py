@@ -21,6 +21,7 @@ from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.run import Event, Step
 from reference_vm.runtime.native.shadow import Shadow
 from reference_vm.runtime.sizes import Symbols
+from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.runtime.trace import Trace
 
 _DECIDED: Final = (Branch, BranchTag, Jump)
@@ -44,6 +45,7 @@ class Path:
         self._program = program
         self._shadow = shadow
         self._begun: tuple[FunctionCode, Sequence[Any], Symbols] | None = None
+        self._like: tuple[FunctionCode, Sequence[int]] | None = None
         self._first: list[Event] = []
         self._seen: Mapping[int, Buffer] = {}
         self._last: list[Event] = []
@@ -67,6 +69,27 @@ class Path:
         self._first, self._serial = events, serial
         self._seen = self._program.memory.seen
 
+    def begin_like(self, code: FunctionCode, forms: Sequence[int], serial: int) -> None:
+        """Note a call that the loop began, with arrays that took the numbers from ``serial``."""
+        self._like = code, forms
+        self._serial = serial + len(forms)
+        self._seen = self._program.memory.seen
+
+    def _arguments(self) -> tuple[FunctionCode, Sequence[Any], Symbols] | None:
+        """Return how the call began."""
+        if self._like is None:
+            return self._begun
+        code, forms = self._like
+        values: list[Tensor] = []
+        first = self._serial - len(forms)
+        for number, form in enumerate(forms, first):
+            known = self._program.forms[form]
+            assert known.dtype is not None
+            buffer = self._seen.get(number) or Buffer(self._program.image.host, known.nbytes, None)
+            values.append(Tensor(buffer, 0, known.dtype, known.dims, known.nbytes))
+        types = self._program.image.executable.data_types
+        return code, values, bind_symbols(code, list(values), types)
+
     def note(self, step: Step) -> None:
         """Note what Python did."""
         step.written = {register: bare(value) for register, value in step.written.items()}
@@ -83,7 +106,7 @@ class Path:
         self._last = events
 
     def close(self, words: Words, used: int) -> None:
-        if self._begun is not None:
+        if self._begun is not None or self._like is not None:
             self.take(words, used)
 
     def trace(self) -> Trace:
@@ -99,9 +122,10 @@ class Path:
     def replay(self, onto: _Replay) -> None:
         """Go the way once more."""
         onto.apply(self._first)
-        if self._begun is None:
+        begun = self._arguments()
+        if begun is None:
             return
-        onto.enter(*self._begun)
+        onto.enter(*begun)
         steps = iter(self.steps)
         for word in self:
             place = self._program.places[word & ~1]

@@ -16,7 +16,7 @@ from reference_vm.bytecode.kernel import Kernel, NativeCall, Stage
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap, address_of, aligned_words
-from reference_vm.runtime.native.layout import Form, Plan, State
+from reference_vm.runtime.native.layout import Form, Job, Plan, State
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.jit.pool import Pool
@@ -120,7 +120,16 @@ class Plans:
         self._reserve(call)
         self._kept.append(call)
         head = [0, len(self._kept), int(empty), len(call.inputs), len(call.stages), first, chosen]
-        return self._heap.put([*head, *operands, *results])
+        simple = not empty and self._is_simple(call, len(operands))
+        stage = [jobs[j] for j in (Job.ENTRY, Job.BLOCK, Job.LOW, Job.HIGH)] if simple else [0] * 4
+        return self._heap.put([*head, *stage, *operands, *results])
+
+    def _is_simple(self, call: NativeCall, operands: int) -> bool:
+        """Whether a plan is of the kind that `Plan.ENTRY` says."""
+        if len(call.stages) != 1 or call.inputs != tuple(range(operands)) or call.workspace:
+            return False
+        (stage,) = call.stages
+        return not stage.scratch and stage.work < load(self._state, State.WORTH)
 
     def _job(self, call: NativeCall, stage: Stage) -> list[int]:
         block = aligned_words(len(stage.block))

@@ -68,6 +68,7 @@ class NativeProgram:
             [self._constant(c) for c in image.constants],
             self.forms,
             image.executable.devices.index(HOST),
+            bool(load(state, State.CHECKED)),
             self._is_listed,
         )
         self.codes = [translate(around, code) for code in functions]
@@ -100,16 +101,25 @@ class NativeProgram:
         """Return the symbols of an instance."""
         return self._symbols[instance]
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many instances or plans that all are to be forgotten."""
+        return len(self._instances) > KEPT or self.plans.is_full
+
     def tidy(self) -> None:
-        """Between two runs: forget instances and plans if there are too many."""
-        if len(self._instances) > KEPT or self.plans.is_full:
-            self.plans.clear()
-            self._clear_instances()
+        """Between two runs: forget all instances and plans."""
+        self.plans.clear()
+        self._clear_instances()
+
+    def hold(self, kept: object) -> None:
+        """Let something live as long as the instances."""
+        self._held.append(kept)
 
     def _clear_instances(self) -> None:
         self._instances: dict[tuple[int, Symbols], int] = {}
         self._symbols: dict[int, Symbols] = {}
         self._heap = Heap()
+        self._held: list[object] = []
         for number, code in enumerate(self.image.executable.functions):
             if not code.symbols:
                 instance = self.instance(number, ())

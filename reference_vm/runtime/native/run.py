@@ -7,7 +7,7 @@ Holds on memory that the loop gave out are counted in its table. What the steps 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, cast, final
 
 from reference_vm.devices.api import Buffer, DeviceApi
 from reference_vm.runtime.frames import Frame, Run
@@ -40,18 +40,33 @@ class Step:
 
 
 @final
+class _Notes:
+    """Takes what the steps append to the log."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: NativeRun) -> None:
+        self.run = run
+
+    def append(self, entry: Entry) -> None:
+        self.run.events.append(("entry", entry))
+
+
+@final
 class NativeRun(Run):
     """A run whose memory on the host is the loop's."""
 
-    __slots__ = ("events", "memory")
+    __slots__ = ("events", "memory", "running")
 
     def __init__(self, memory: HostPool, traced: bool, checked: bool) -> None:
         super().__init__(None, checked)
         self.memory = memory
         self.events: list[Event] = []
+        self.running = False
+        """Whether an instruction is being done, so that what fails is its fault."""
+
         if traced:
-            self.log = PathLog()
-            self.log.append = lambda entry: self.events.append(("entry", entry))
+            self.log = cast("PathLog", _Notes(self))
 
     def allocate(self, device: DeviceApi, nbytes: int) -> Buffer:
         if device is not self.memory.host:

@@ -21,6 +21,7 @@ class Stack:
         self._state = state
         self._words: Words = aligned_words(_WORDS)
         store(state, State.DEPTH_LIMIT, DEPTH)
+        store(state, State.STACK, address_of(self._words))
         store(state, State.STACK_END, address_of(self._words) + self._words.nbytes)
 
     def begin(self, record: int, instance: int, arguments: Sequence[int]) -> None:
@@ -68,6 +69,7 @@ class Stack:
         words[: old.size] = old
         moved = load(self._state, State.FRAME) - address_of(old)
         self._words = words
+        store(self._state, State.STACK, address_of(words))
         store(self._state, State.FRAME, address_of(words) + moved)
         store(self._state, State.STACK_END, address_of(words) + words.nbytes)
 

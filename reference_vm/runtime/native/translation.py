@@ -118,6 +118,9 @@ class Surroundings:
     host: int
     """The host's index among the devices."""
 
+    checked: bool
+    """Whether launches look at their memory first."""
+
     is_listed: Callable[[Launch], bool]
     """Whether any plan that fits the operands of a launch may be run, since nothing else of the
     launch must be checked."""
@@ -294,7 +297,9 @@ class _Translator:
             return None
         slots = [self.slots[a] for a in launch.args]
         results = [w for t in launch.targets for w in self._result(t)]
-        head = (Op.LAUNCH, self._cells(1), kernel, len(slots), len(launch.targets))
+        one = len(launch.targets) == 1 and launch.targets[0].storage is not None
+        op = Op.LAUNCH_ONE if one and not self.around.checked else Op.LAUNCH
+        head = (op, self._cells(1), kernel, len(slots), len(launch.targets))
         length = LaunchWords.SLOTS + len(slots) + len(results)
         return (*head, length, int(self.around.is_listed(launch)), *slots, *results)
 
