@@ -100,7 +100,7 @@ class _Planner:
 
     def plan(self, inputs: Sequence[Dims | Any]) -> NativeCall | None:
         """Return the stages; see `staged.Planner`."""
-        given = [None if p is None else inputs[p] for p in self.places]
+        given: list[Any] = [None if p is None else inputs[p] for p in self.places]
         given += [None] * (4 - len(given))
         found = _stft(*given) if self.call.op == "stft" else _dft(*given[:3])
         if found is None or found.points > MAX_POINTS:
