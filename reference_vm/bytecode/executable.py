@@ -166,6 +166,18 @@ class Executable:
         return {f.name: i for i, f in enumerate(self.functions)}
 
     @cached_property
+    def _field_types(self) -> dict[tuple[int, int, tuple[Type, ...]], tuple[Type, ...]]:
+        return {}
+
+    def field_types(self, data_type: int, tag: int, args: tuple[Type, ...]) -> tuple[Type, ...]:
+        """Return the types of the fields of a value of a data type; asked again, it is quick."""
+        key = (data_type, tag, args)
+        found = self._field_types.get(key)
+        if found is None:
+            found = self._field_types[key] = self.data_types[data_type].fields(tag, args)
+        return found
+
+    @cached_property
     def types_by_name(self) -> Mapping[str, int]:
         """The index of each data type, by name."""
         return {t.name: i for i, t in enumerate(self.data_types)}

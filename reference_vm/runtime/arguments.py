@@ -118,7 +118,7 @@ class _Checker:
             known = ", ".join(f"({c.name!r}, …)" for c in slot.constructors)
             message = f"found {found}, expected {type_}{path}: a tuple, one of {known}"
             raise BindError(self.parameter, "argument-type", message)
-        fields = slot.fields(tag, type_.args)
+        fields = self.executable.field_types(index, tag, type_.args)
         if len(arg) != 1 + len(fields):
             message = f"found {name} with {len(arg) - 1} fields, expected {len(fields)}{path}"
             raise BindError(self.parameter, "argument-type", message)
@@ -236,7 +236,7 @@ class _Placer:
         if isinstance(value, Data):
             assert isinstance(type_, AdtType)
             index, tag = value.data_type, value.tag
-            fields = self.image.executable.data_types[index].fields(tag, type_.args)
+            fields = self.image.executable.field_types(index, tag, type_.args)
             items = list(zip(fields, value.fields, strict=True))
             return Inner(items, lambda made: Data(index, tag, made))
         return Leaf(self._tensor(type_, value) if isinstance(type_, TensorType) else value)
