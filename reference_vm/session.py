@@ -72,7 +72,7 @@ class Session:
         used = (*program.executable.devices, *program.device_map.devices)
         self._devices = {name: _open(name) for name in used}
         self._image = self._load()
-        self.notes = without_native(program.executor, interpreter)
+        self.notes = without_native(program.executor, interpreter, program.proven)
         """Why runs are not native, one sentence each; empty if they are."""
 
         self._native = None if self.notes else native_executor(self._image, checked)
@@ -89,7 +89,8 @@ class Session:
         kernels = linking.link(executable.kernels, primitives, self.program.executor)
         told = linking.shape_functions(primitives)
         constants = place_constants(executable, devices, self.program.weights, self._load_log)
-        image = Image(executable, devices, host, kernels, told, constants)
+        proven = self.program.proven
+        image = Image(executable, devices, host, kernels, told, constants, proven=proven)
         for code in executable.functions:
             image.functions.append(PreparedFunction(code, steps.prepare(image, code)))
         return image

@@ -61,13 +61,29 @@ def check_memory(executable: Executable, overwriting: Overwriting | None = None)
 
 def memory_problems(executable: Executable, overwriting: Overwriting | None = None) -> list[str]:
     """Return what is wrong with the use of memory in a program; empty if nothing is."""
+    return list(_checked(executable, overwriting)[0])
+
+
+def proves_memory(executable: Executable) -> bool:
+    """Whether nothing is wrong with the use of memory on any path, and all paths were followed."""
+    problems, complete = _checked(executable, None)
+    return complete and not problems
+
+
+def _checked(
+    executable: Executable, overwriting: Overwriting | None
+) -> tuple[dict[str, None], bool]:
+    """Return what is wrong, and whether all states were followed."""
     found: dict[str, None] = {}
+    complete = True
     for function in executable.functions:
         problems: dict[str, None] = {}
         for sizes in _assignments(function):
-            _Walk(executable, function, sizes, overwriting or (), problems).run()
+            walk = _Walk(executable, function, sizes, overwriting or (), problems)
+            walk.run()
+            complete &= walk.complete
         found.update(dict.fromkeys(f"@{function.name}: {text}" for text in problems))
-    return list(found)
+    return found, complete
 
 
 @final
@@ -83,6 +99,9 @@ class _Walk:
     waiting: dict[int, list[Frame]] = field(default_factory=dict)
     """The states that jumps so far brought to an instruction further on."""
 
+    complete: bool = True
+    """Whether no state was left out."""
+
     def run(self) -> None:
         code = self.function.instructions
         wanted = _wanted(code)
@@ -92,6 +111,7 @@ class _Walk:
             jumped = self.waiting.pop(at, None)
             if jumped is not None:
                 states = _distinct([*states, *jumped], wanted[at])
+                self.complete &= len(states) < _STATES
             states = [s for state in states for s in self._step(state, at, instruction)]
 
     def _step(self, state: Frame, at: int, instruction: Instruction) -> Iterator[Frame]:

@@ -1,17 +1,18 @@
 """Is a compiled program well formed?
 
 Every index lies in its table, jumps go forward, no register is read that may be empty, and every
-path ends in a return. `problems` says so; `all_problems`, for bytecode that may come from anywhere,
-also says whether every instruction gets values that it can work with (`checking`).
+path ends in a return. `problems` says so; `judge`, of bytecode that may come from anywhere,
+also says whether every instruction gets values that it can work with (`checking`), and counts what
+only a run can tell, of memory too (`memory_check`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from typing import final
 
-from reference_vm.bytecode.checking.state import Signature
+from reference_vm.bytecode.checking.state import Signature, State
 from reference_vm.bytecode.checking.tables import table_problems
 from reference_vm.bytecode.checking.walk import value_problems
 from reference_vm.bytecode.executable import Executable, FunctionCode
@@ -37,6 +38,7 @@ from reference_vm.bytecode.instructions import (
     reads,
     writes,
 )
+from reference_vm.bytecode.memory_check import proves_memory
 
 
 class BytecodeError(Exception):
@@ -53,19 +55,31 @@ def problems(executable: Executable) -> Iterator[str]:
             yield f"@{function.name}: {text}"
 
 
-def all_problems(
-    executable: Executable, signatures: Sequence[Signature] | None = None
-) -> Iterator[str]:
-    """Yield one line for each thing that is wrong, of tables, of instructions, or of values."""
-    found = False
-    for text in chain(problems(executable), table_problems(executable, signatures)):
-        found = True
-        yield text
-    if found:
-        return
+@final
+@dataclass
+class Verdict:
+    """What was found of bytecode that may come from anywhere."""
+
+    problems: list[str] = field(default_factory=list)
+    """One line for each thing that is wrong, of tables, of instructions, or of values."""
+
+    doubts: int = 0
+    """How often only a run can tell that a tensor has the dims that the bytecode says, lies inside
+    its storage, or is still there. A run of such bytecode must look (`Program.proven`)."""
+
+
+def judge(executable: Executable, signatures: Sequence[Signature]) -> Verdict:
+    """Return what is wrong with an executable whose kernels have these signatures."""
+    verdict = Verdict([*problems(executable), *table_problems(executable, signatures)])
+    if verdict.problems:
+        return verdict
     for function in executable.functions:
-        for text in value_problems(executable, function, signatures):
-            yield f"@{function.name}: {text}"
+        state = State(executable, function, signatures)
+        verdict.problems.extend(f"@{function.name}: {text}" for text in value_problems(state))
+        verdict.doubts += state.doubts
+    if not verdict.problems and not proves_memory(executable):
+        verdict.doubts += 1
+    return verdict
 
 
 def verify(executable: Executable) -> None:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from reference_vm.bytecode import serializer
 from reference_vm.bytecode.codec import FormatError, shown
 from reference_vm.bytecode.executable import Executable, InlineData, WeightFile
-from reference_vm.bytecode.verifier import all_problems
+from reference_vm.bytecode.verifier import Verdict, judge
 from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Function
@@ -109,13 +108,14 @@ def _program(members: Mapping[str, bytes]) -> Program:
     except KernelError as error:
         raise _Refused(KERNELS, str(error)) from error
     executable = _with_weights(executable, members[WEIGHTS])
-    _verify(executable, kernels)
+    verdict = _judged(executable, kernels)
     return Program(
         _text(members, MODULE),
         executable,
         kernels,
         DeviceMap.of(manifest["devices"]),
         manifest["executor"],
+        proven=not verdict.doubts,
     )
 
 
@@ -188,11 +188,15 @@ def _with_weights(executable: Executable, content: bytes) -> Executable:
     return replace(executable, constants=tuple(replace(s, data=inline[n]) for s, n in slots))
 
 
-def _verify(executable: Executable, kernels: Sequence[Function]) -> None:
-    found = list(islice(all_problems(executable, [*map(signature, kernels)]), _LISTED + 1))
+def _judged(executable: Executable, kernels: Sequence[Function]) -> Verdict:
+    """Return the verdict on bytecode in which nothing is wrong."""
+    verdict = judge(executable, [*map(signature, kernels)])
+    found = verdict.problems
     if found:
         more = ["…"] if len(found) > _LISTED else []
-        raise _Refused(CODE, "\n  ".join(["the bytecode is not well formed:", *found, *more]))
+        listed = ["the bytecode is not well formed:", *found[:_LISTED], *more]
+        raise _Refused(CODE, "\n  ".join(listed))
+    return verdict
 
 
 def _check_devices(program: Program) -> None:

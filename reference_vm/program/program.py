@@ -33,6 +33,11 @@ class Program:
 
     weights: WeightsFolder = field(default_factory=WeightsFolder)
 
+    proven: bool = True
+    """Whether every tensor certainly has the dims that the bytecode says, lies inside its storage
+    and is there when it is read, as is so of what the compiler makes. Of a loaded program the
+    verifier says it; where it cannot tell, the interpreter runs the program, and looks."""
+
     @cached_property
     def module(self) -> Module:
         """What the compiler made of the module: placed, and lowered as far as was asked for.

@@ -45,6 +45,8 @@ class Image:
 
     constants: tuple[Tensor, ...] = ()
     functions: list[PreparedFunction] = field(default_factory=list)
+    proven: bool = True
+    """Whether tensors certainly are what the bytecode says of them; if not, every launch looks."""
 
     def slots(self, code: FunctionCode) -> Mapping[str, int]:
         """Return where each symbol of a function is in `Frame.symbols`."""

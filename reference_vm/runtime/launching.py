@@ -71,7 +71,7 @@ def _foreteller(
     not be told when the program was compiled.
     """
     told, host, targets = image.shape_function(instruction.kernel), image.host, instruction.targets
-    if all(target.is_sized for target in targets) and told.is_certain:
+    if image.proven and all(target.is_sized for target in targets) and told.is_certain:
         return None
     reads = told.reads
 
@@ -84,6 +84,8 @@ def _foreteller(
         shapes = told([form(x, read) for x, read in zip(inputs, reads, strict=True)])
         for place, (target, shape) in enumerate(zip(targets, shapes, strict=True)):
             made = outputs[place]
+            if shape is None and not image.proven:
+                outputs[place] = None  # the kernel brings memory, and is held to the promise
             if shape is None or (made is not None and made.shape == shape):
                 continue
             _check_dims(target, target.dtype, shape)
@@ -151,8 +153,12 @@ def maker(image: Image, code: FunctionCode, device: DeviceApi, target: Target) -
 
         return own
 
+    proven = image.proven
+
     def stored(frame: Frame) -> Tensor:
         shape, nbytes = extent(frame.symbols)
+        if not proven and offset + nbytes > frame.registers[storage].nbytes:
+            raise DataError("shape-mismatch", f"{target.value} does not lie inside its storage")
         return Tensor(frame.registers[storage], offset, dtype, shape, nbytes)
 
     return stored

@@ -1,15 +1,15 @@
 """What a register holds, as far as is known before a run.
 
-A value is known by its type; a tensor also by its device and by the *memory* it lies in: the place
-where that was made. Dims that only a run tells are unknown, and so may a whole type be (a field
-whose type is a parameter of its data type). Two things *may agree* unless they certainly differ.
+A value is known by its type, a tensor also by its device. Dims that only a run tells are unknown,
+and so may a whole type be (a field whose type is a parameter of its data type). Two things *may
+agree* unless they certainly differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, Union, final
+from dataclasses import dataclass
+from typing import TypeAlias, Union, final
 
 from reference_vm.types import (
     UNKNOWN,
@@ -22,12 +22,8 @@ from reference_vm.types import (
     TensorType,
     TupleType,
     Type,
+    Unknown,
 )
-
-Memory: TypeAlias = frozenset[int]
-"""The places whose memory a value may lie in, each by a number."""
-
-NO_MEMORY: Final[Memory] = frozenset()
 
 
 @final
@@ -38,15 +34,12 @@ class Tensor:
     device: int | None
     """By index; ``None`` if only the run tells."""
 
-    memory: Memory = NO_MEMORY
-
 
 @final
 @dataclass(frozen=True, slots=True)
 class Storage:
     device: int
     size: Dim
-    memory: Memory
 
 
 @final
@@ -80,7 +73,6 @@ class Made:
     """A value of a data type, or a closure."""
 
     type: AdtType | FunctionType
-    memory: Memory = NO_MEMORY
 
 
 @final
@@ -88,17 +80,8 @@ class Made:
 class Anything:
     """A value whose type is a parameter of a data type."""
 
-    memory: Memory = NO_MEMORY
-
 
 Held: TypeAlias = Union[Tensor, Storage, HostData, Dims, Items, Made, Anything]
-
-
-def memory_of(held: Held) -> Memory:
-    """Return all places whose memory a value may lie in."""
-    if isinstance(held, Items):
-        return frozenset().union(*map(memory_of, held.items))
-    return NO_MEMORY if isinstance(held, HostData | Dims) else held.memory
 
 
 def word(held: Held) -> str:
@@ -120,19 +103,17 @@ def word(held: Held) -> str:
             return "a value of any type"
 
 
-def of_type(type_: Type, device: int | None, memory: Memory) -> Held:
-    """Return a value of this type, all of which lies in one place."""
+def of_type(type_: Type, device: int | None) -> Held:
+    """Return a value of this type, all of whose tensors are on one device."""
     match type_:
         case TensorType(dtype=dtype, shape=shape):
-            return Tensor(dtype, shape, device, memory)
+            return Tensor(dtype, shape, device)
         case ShapeType(dims=dims):
             return Dims(dims)
         case TupleType(items=items):
-            return Items(tuple(of_type(item, device, memory) for item in items))
-        case FunctionType():
-            return Made(type_, memory)
-        case AdtType():
-            return Made(type_, memory)
+            return Items(tuple(of_type(item, device) for item in items))
+        case FunctionType() | AdtType():
+            return Made(type_)
 
 
 def type_of(held: Held) -> Type | None:
@@ -159,6 +140,29 @@ def fits(held: Held, type_: Type) -> bool:
         return len(held.items) == len(type_.items) and all(map(fits, held.items, type_.items))
     found = type_of(held)
     return found is not None and agree(found, type_)
+
+
+def surely(held: Held, type_: Type) -> bool:
+    """Whether a value that fits a type is certainly of it, each known dim included."""
+    match held, type_:
+        case Tensor(), TensorType():
+            return _surely(held.shape, type_.shape)
+        case Dims(), ShapeType():
+            return _surely(held.dims, type_.dims)
+        case Items(), TupleType():
+            return all(map(surely, held.items, type_.items))
+        case Made(), _:
+            return joined_types(held.type, type_) == type_
+        case _:
+            return False
+
+
+def _surely(found: Shape | None, asked: Shape | None) -> bool:
+    if asked is None:
+        return True
+    return found is not None and all(
+        isinstance(a, Unknown) or a == f for f, a in zip(found, asked, strict=True)
+    )
 
 
 def agree(left: Type, right: Type) -> bool:
@@ -205,7 +209,7 @@ def joined(left: Held, right: Held) -> Held | None:
         case (Tensor(), Tensor()) if left.dtype == right.dtype:
             device = left.device if left.device == right.device else None
             shape = _joined_shapes(left.shape, right.shape)
-            return Tensor(left.dtype, shape, device, left.memory | right.memory)
+            return Tensor(left.dtype, shape, device)
         case (HostData(), HostData()) if left.dtype == right.dtype:
             return HostData(left.dtype, _joined_shapes(left.shape, right.shape))
         case Dims(), Dims():
@@ -214,9 +218,11 @@ def joined(left: Held, right: Held) -> Held | None:
             items = tuple(map(joined, left.items, right.items))
             return None if None in items else Items(tuple(i for i in items if i is not None))
         case (Made(), Made()) if agree(left.type, right.type):
-            return replace(left, memory=left.memory | right.memory)
+            type_ = joined_types(left.type, right.type)
+            assert isinstance(type_, AdtType | FunctionType)
+            return Made(type_)
         case (Anything(), _) | (_, Anything()):
-            return Anything(memory_of(left) | memory_of(right))
+            return Anything()
         case _:
             return None
 
@@ -225,3 +231,26 @@ def _joined_shapes(left: Shape | None, right: Shape | None) -> Shape | None:
     if left is None or right is None or len(left) != len(right):
         return None
     return tuple(a if a == b else UNKNOWN for a, b in zip(left, right, strict=True))
+
+
+def joined_types(left: Type, right: Type) -> Type:
+    """Return the type of what is of one of two types that agree; dims that differ are unknown.
+
+    A data type whose parameters are not known holds nothing of them, and takes those of the other.
+    """
+    match left, right:
+        case TensorType(), TensorType():
+            return TensorType(left.dtype, _joined_shapes(left.shape, right.shape), right.vdevice)
+        case ShapeType(), ShapeType():
+            return ShapeType(_joined_shapes(left.dims, right.dims))
+        case TupleType(), TupleType():
+            return TupleType(tuple(map(joined_types, left.items, right.items)))
+        case FunctionType(), FunctionType():
+            params = tuple(map(joined_types, left.params, right.params))
+            return FunctionType(params, joined_types(left.result, right.result))
+        case AdtType(), AdtType():
+            if not left.args or not right.args:
+                return left if left.args else right
+            return AdtType(left.name, tuple(map(joined_types, left.args, right.args)))
+        case _:
+            return right

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, final
 
-from reference_vm.bytecode.checking.held import Held, Memory, fits, of_type, word
-from reference_vm.bytecode.checking.lives import Lives
+from reference_vm.bytecode.checking.held import (
+    Held,
+    of_type,
+    word,
+)
 from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.instructions import Register
+from reference_vm.bytecode.symbols import lone_symbols
 from reference_vm.types import Dim, Type, leaves
 from reference_vm.types.dim import symbols
 
@@ -36,25 +40,27 @@ class State:
 
     executable: Executable
     function: FunctionCode
-    signatures: Sequence[Signature] | None
-    """Of each kernel; ``None`` where only the bytecode is at hand."""
+    signatures: Sequence[Signature]
+    """Of each kernel."""
 
     held: dict[Register, Held] = field(default_factory=dict)
     """What each register holds; those that may be empty are missing."""
 
-    lives: Lives = field(default_factory=Lives)
-    _places: int = 0
+    doubts: int = 0
+    """How often only a run can tell that a tensor is what is said of it, or lies where it may."""
 
-    def signature(self, kernel: int) -> Signature | None:
-        return None if self.signatures is None else self.signatures[kernel]
+    @cached_property
+    def limits(self) -> Mapping[str, int | None]:
+        """The greatest size of each symbol that a parameter's dim is, which every call checks."""
+        checked = {
+            name
+            for parameter in self.function.params
+            for name in lone_symbols(parameter.type, inside=False)
+        }
+        bounds = self.function.bounds
+        return {name: bounds[name].upper for name in checked if name in bounds}
 
-    def fresh(self) -> Memory:
-        """Return memory that is made here, with one hold on it."""
-        self._places += 1
-        self.lives.begin(self._places)
-        return frozenset((self._places,))
-
-    def of_type(self, type_: Type, memory: Memory) -> Held:
+    def of_type(self, type_: Type) -> Held:
         """Return a value of a type, on the devices that the type says."""
         homes = [leaf.vdevice for leaf in leaves(type_)]
         names = {None if home is None else home.device for home in homes}
@@ -63,7 +69,7 @@ class State:
             (name,) = names
             if name in self.executable.devices:
                 device = self.executable.devices.index(name)
-        return of_type(type_, device, memory)
+        return of_type(type_, device)
 
     def wrong(self, register: Register, expected: str) -> str:
         return f"register {register} holds {word(self.held[register])}, expected {expected}"
@@ -78,12 +84,3 @@ class State:
     def known(self) -> frozenset[str]:
         """The symbols of the function."""
         return frozenset(self.function.symbols)
-
-    def passed(self, args: Sequence[Register], types: Sequence[Type]) -> Problems:
-        """Yield a problem for each argument that is not of its type."""
-        if len(args) != len(types):
-            yield f"{len(args)} values stand where {len(types)} are expected"
-            return
-        for register, type_ in zip(args, types, strict=True):
-            if not fits(self.held[register], type_):
-                yield self.wrong(register, str(type_))

@@ -13,13 +13,11 @@ from reference_vm.types import HOST as HOST_NAME
 from reference_vm.types import AdtType, FunctionType, TupleType, Type, tensors
 
 
-def table_problems(
-    executable: Executable, signatures: Sequence[Signature] | None = None
-) -> Problems:
+def table_problems(executable: Executable, signatures: Sequence[Signature]) -> Problems:
     """Yield one line for each thing that is wrong."""
     if not executable.devices or executable.devices[HOST] != HOST_NAME:
         yield f"the first device is not {HOST_NAME}"
-    if signatures is not None and len(signatures) != len(executable.kernels):
+    if len(signatures) != len(executable.kernels):
         yield f"there are {len(signatures)} functions for {len(executable.kernels)} kernels"
     yield from _twice("device", map(str, executable.devices))
     yield from _twice("function", (f.name for f in executable.functions))

@@ -42,10 +42,10 @@ def view(state: State, instruction: View) -> Problems:
         yield "a view has the memory of what it shows, not a storage"
     if instruction.kernel is None and not target.is_sized:
         yield "a view has neither a shape nor a kernel that computes it"
-    signature = None if instruction.kernel is None else state.signature(instruction.kernel)
-    if signature is not None:
+    if instruction.kernel is not None:
+        signature = state.signatures[instruction.kernel]
         yield from arguments(state, (instruction.source, *instruction.args), signature)
-    seen = Tensor(target.dtype, target.shape, source.device, source.memory)
+    seen = Tensor(target.dtype, target.shape, source.device)
     state.held[target.register] = seen
 
 
@@ -60,7 +60,7 @@ def match_cast(state: State, instruction: MatchCast) -> Problems:
     yield from state.unknown(shape)
     match source, type_:
         case Tensor(dtype=dtype), TensorType() if dtype == type_.dtype:
-            state.held[instruction.target] = Tensor(dtype, shape, source.device, source.memory)
+            state.held[instruction.target] = Tensor(dtype, shape, source.device)
         case Dims(), ShapeType():
             state.held[instruction.target] = Dims(shape)
         case Anything(), _:

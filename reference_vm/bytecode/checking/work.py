@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from reference_vm.bytecode.checking.held import Dims, HostData, Storage, Tensor, fits, word
 from reference_vm.bytecode.checking.held import shapes_agree as agree
+from reference_vm.bytecode.checking.sizes import bound_by, filled, is_at_most
 from reference_vm.bytecode.checking.state import HOST, Problems, Signature, State
 from reference_vm.bytecode.instructions import AllocStorage, Copy, HostOp, Launch, Register, Target
 from reference_vm.types import TensorType, Unknown
+from reference_vm.types.dim import add, multiply, product
 
 
 def launch(state: State, instruction: Launch) -> Problems:
@@ -19,10 +20,10 @@ def launch(state: State, instruction: Launch) -> Problems:
         yield f"a kernel for {kind} is launched on {state.executable.devices[device]}"
     if len(instruction.values) != len(instruction.args):
         yield f"{len(instruction.args)} arguments have {len(instruction.values)} names"
-    signature = state.signature(instruction.kernel)
-    if signature is not None:
-        yield from arguments(state, instruction.args, signature)
-        yield from _results(instruction.targets, signature)
+    signature = state.signatures[instruction.kernel]
+    yield from arguments(state, instruction.args, signature)
+    yield from _results(instruction.targets, signature)
+    state.doubts += not _is_told(state, instruction, signature)
     for register in instruction.args:
         held = state.held[register]
         if isinstance(held, Tensor) and held.device not in (None, device):
@@ -46,6 +47,25 @@ def arguments(state: State, args: Sequence[Register], signature: Signature) -> P
             yield state.wrong(register, str(type_))
 
 
+def _is_told(state: State, launch: Launch, signature: Signature) -> bool:
+    """Whether the results are certainly of the sizes that the instruction says.
+
+    A result whose size is not said is told by the kernel's shape function, which checks the others.
+    """
+    if not all(target.is_sized for target in launch.targets):
+        return True
+    if len(launch.args) != len(signature.params):
+        return False
+    held = [state.held[register] for register in launch.args]
+    bound, fit = bound_by(held, signature.params)
+    return fit and all(
+        isinstance(type_, TensorType)
+        and type_.shape is not None
+        and tuple(filled(dim, bound) for dim in type_.shape) == target.shape
+        for target, type_ in zip(launch.targets, signature.results, strict=True)
+    )
+
+
 def _results(targets: Sequence[Target], signature: Signature) -> Problems:
     if len(targets) != len(signature.results):
         yield f"the kernel has {len(signature.results)} results, not {len(targets)}"
@@ -61,17 +81,15 @@ def host_op(state: State, instruction: HostOp) -> Problems:
     host = state.executable.devices[HOST]
     if state.executable.kernels[instruction.kernel].kind != host.kind:
         yield f"an operator on the host has no kernel for {host.kind}"
-    signature = state.signature(instruction.kernel)
-    if signature is not None:
-        yield from arguments(state, instruction.args, signature)
+    signature = state.signatures[instruction.kernel]
+    yield from arguments(state, instruction.args, signature)
     if not isinstance(target, Target):
         state.held[target] = Dims(None)
         return
     if target.storage is not None:
         yield "an operator on the host has memory of its own, not a storage"
         return
-    if signature is not None:
-        yield from _results((target,), signature)
+    yield from _results((target,), signature)
     yield from _make(state, target, HOST)
 
 
@@ -91,7 +109,7 @@ def alloc_storage(state: State, instruction: AllocStorage) -> Problems:
     if isinstance(size, Unknown) or (isinstance(size, int) and size < 0):
         shown = "unknown" if isinstance(size, Unknown) else size
         yield f"found a storage of {shown} bytes, expected 0 or more"
-    state.held[instruction.target] = Storage(instruction.device, size, state.fresh())
+    state.held[instruction.target] = Storage(instruction.device, size)
 
 
 def _make(state: State, target: Target, device: int) -> Problems:
@@ -99,29 +117,27 @@ def _make(state: State, target: Target, device: int) -> Problems:
     yield from state.unknown(target.shape)
     if any(isinstance(d, int) and d < 0 for d in target.shape or ()):
         yield f"register {target.register} is made with a negative dim"
-    if target.storage is None:
-        memory = state.fresh()
-    else:
+    if target.storage is not None:
         storage = state.held[target.storage]
         if not isinstance(storage, Storage):
             yield state.wrong(target.storage, "a storage")
             return
         if storage.device != device:
             yield f"register {target.register} lies in a storage of another device"
-        yield from _bounds(target, storage)
-        memory = storage.memory
-    state.held[target.register] = Tensor(target.dtype, target.shape, device, memory)
+        yield from _bounds(state, target, storage)
+    state.held[target.register] = Tensor(target.dtype, target.shape, device)
 
 
-def _bounds(target: Target, storage: Storage) -> Problems:
+def _bounds(state: State, target: Target, storage: Storage) -> Problems:
     """Yield what is certainly wrong with a tensor's place; a run checks what it alone knows."""
     itemsize = target.dtype.itemsize
     if target.offset < 0 or target.offset % itemsize:
         place = f"register {target.register} lies at {target.offset}"
         yield f"{place}, expected a multiple of {itemsize}"
-    dims = [d for d in target.shape or () if isinstance(d, int)]
-    if target.shape is None or len(dims) < len(target.shape) or not isinstance(storage.size, int):
-        return
-    end = target.offset + math.prod(dims) * itemsize
-    if end > storage.size:
+    if target.shape is None or not target.is_sized:
+        return  # it gets memory of its own when its size is known
+    end = add(multiply(product(target.shape), itemsize), target.offset)
+    if isinstance(end, int) and isinstance(storage.size, int) and end > storage.size:
         yield f"register {target.register} ends at {end} of a storage of {storage.size} bytes"
+    elif not is_at_most(end, storage.size, state.limits):
+        state.doubts += 1

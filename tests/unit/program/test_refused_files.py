@@ -259,10 +259,6 @@ CODES: dict[str, tuple[Change, str]] = {
         "holds a tuple of 2, expected f32[n, 4]",
     ),
     "first device": (lambda t: t[0].reverse(), "the first device is not cpu:0"),
-    "lent memory": (
-        lambda t: t[3][0][5].insert(0, ["Kill", [[0]]]),
-        "register 0 is killed, but was lent to the function",
-    ),
 }
 
 
@@ -279,12 +275,47 @@ def test_jumps_backwards_are_refused() -> None:
     assert "jumps back to 0" in refusal(content)
 
 
-def test_memory_that_was_given_back_is_not_read() -> None:
-    def kill_first(tree: Any) -> None:
-        storage = instruction(tree, "AllocStorage")[0]
-        tree[3][0][5].insert(-1, ["Kill", [[storage]]])
+def kill_first(tree: Any) -> None:
+    """Give the first storage back before the function returns."""
+    storage = instruction(tree, "AllocStorage")[0]
+    tree[3][0][5].insert(-1, ["Kill", [[storage]]])
 
-    assert "is read, but its memory was given back" in refusal(recoded(original(), kill_first))
+
+def too_many_rows(tree: Any) -> None:
+    """Let the first result have four rows, whatever the argument has."""
+    instruction(tree, "Launch")[3][0][2][0] = 4
+
+
+def too_small(tree: Any) -> None:
+    """Let the first storage be smaller than what lies in it, for some arguments."""
+    instruction(tree, "AllocStorage")[2] = [[16, "n"], [-16]]
+
+
+UNPROVEN: dict[str, tuple[Change, str]] = {
+    "memory given back": (kill_first, "use-after-free"),
+    "dims of a result": (too_many_rows, "shape-mismatch"),
+    "size of a storage": (too_small, "shape-mismatch"),
+}
+
+
+@pytest.mark.parametrize("name", UNPROVEN)
+def test_what_only_a_run_can_tell_ends_in_a_located_error(name: str) -> None:
+    change, code = UNPROVEN[name]
+    program = loaded(recoded(original(), change))
+    session = rv.Session(program)
+
+    with pytest.raises(rv.ExecutionError) as caught:
+        session.run("main", *EXAMPLES["placed"].args)
+
+    assert not program.proven
+    assert "only a run can tell" in session.notes[0]
+    assert [d.code for d in caught.value.diagnostics] == [code]
+    assert session.memory()["cpu:0"].current == rv.Session(program).memory()["cpu:0"].current
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_the_compiler_makes_is_proven(name: str) -> None:
+    assert loaded(original(name)).proven
 
 
 KERNEL_TEXTS: dict[str, tuple[str, str, str]] = {
