@@ -28,6 +28,7 @@ from reference_vm.passes.explain import explain as explain_plan
 from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.lambda_lift import LambdaLift
+from reference_vm.passes.pack_weights import PackWeights
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.roles import first_use
 from reference_vm.program.program import Program
@@ -100,7 +101,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
     passes = default_pipeline(patterns, split)
     if fuse or plan_memory:
-        passes += (Fuse(fuse),)
+        passes += (Fuse(fuse), PackWeights())
     passes += (LambdaLift(),)
     if plan_memory:
         passes += (PlanMemory(),)

@@ -47,6 +47,10 @@ class ConstantSlot:
     value: str | None = None
     """The source variable it is."""
 
+    packed: bool = False
+    """Whether it is put into panels when it is loaded (`jit.panels`), and only they are kept: a
+    matrix that only kernels read which want it so."""
+
     span: Span | None = None
 
 

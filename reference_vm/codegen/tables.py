@@ -73,12 +73,14 @@ class Tables:
             if isinstance(value, Constant)
             else WeightFile(value.file, value.key)
         )
-        key = (value.dtype, value.shape, data, device)
+        key = (value.dtype, value.shape, data, device, value.packed)
         index = self._constant_keys.setdefault(key, len(self.constants))
         if index == len(self.constants):
             source = binding.var.source
             self.constants.append(
-                ConstantSlot(value.dtype, value.shape, data, device, source, value.span)
+                ConstantSlot(
+                    value.dtype, value.shape, data, device, source, value.packed, value.span
+                )
             )
         return index
 

@@ -163,6 +163,9 @@ class Constant:
     data: bytes = field(repr=False)
     """Elements in row-major order, little-endian, `DType.itemsize` bytes each."""
 
+    packed: bool = False
+    """Whether it lies in panels once it is loaded (`jit.panels`): a matrix that kernels want so."""
+
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -178,6 +181,9 @@ class Weight:
     shape: tuple[int, ...]
     file: str
     key: str
+    packed: bool = False
+    """As of a `Constant`."""
+
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -146,10 +146,10 @@ def _expr(expr: nodes.Expr, numbers: _Numbers) -> Iterator[_Nested]:
             yield ("project", numbers.get(var, var), index)
         case nodes.FunctionValue(ref=ref):
             yield ("function", ref)
-        case nodes.Constant(dtype=dtype, shape=shape, data=data):
-            yield ("const", dtype, shape, data)
-        case nodes.Weight(dtype=dtype, shape=shape, file=file, key=key):
-            yield ("weight", dtype, shape, file, key)
+        case nodes.Constant(dtype=dtype, shape=shape, data=data, packed=packed):
+            yield ("const", dtype, shape, data, packed)
+        case nodes.Weight(dtype=dtype, shape=shape, file=file, key=key, packed=packed):
+            yield ("weight", dtype, shape, file, key, packed)
         case nodes.ShapeLiteral(dims=dims):
             yield ("shape", dims)
         case _:

@@ -7,9 +7,12 @@ known when a program is loaded is put into panels once, and only that form is ke
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, Final
 
 import numpy as np
+
+from reference_vm.types import DType
 
 VECTORS: Final = 3
 """Vectors of each row of sums that a tile of the product holds in registers."""
@@ -25,6 +28,16 @@ def vector_bytes(features: frozenset[str]) -> int:
 def panel_width(features: frozenset[str], sum_bytes: int) -> int:
     """Return the columns of a panel, for sums of so many bytes an element."""
     return VECTORS * (vector_bytes(features) // sum_bytes)
+
+
+def host_width(dtype: DType) -> int:
+    """Return the columns of a panel of elements of a float dtype, on this machine."""
+    features: frozenset[str] = frozenset()
+    if importlib.util.find_spec("llvmlite") is not None:
+        from reference_vm.jit.machine import shared_machine
+
+        features = shared_machine().features
+    return panel_width(features, max(dtype.itemsize, 4))
 
 
 def packed_shape(rows: int, columns: int, width: int) -> tuple[int, int, int]:
@@ -44,3 +57,9 @@ def pack(matrix: Any, width: int) -> Any:
     if panels > whole:
         result[whole, :, : columns - whole * width] = matrix[:, whole * width :]
     return result
+
+
+def unpack(panels: Any, columns: int) -> Any:
+    """Return the matrix that lies in ``panels``, in order."""
+    count, rows, width = panels.shape
+    return panels.transpose(1, 0, 2).reshape(rows, count * width)[:, :columns].copy()

@@ -18,6 +18,7 @@ from reference_vm.passes.insert_copies import InsertCopies
 from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.legalize import Legalize
 from reference_vm.passes.lift_shape_functions import LiftShapeFunctions
+from reference_vm.passes.pack_weights import PackWeights
 from reference_vm.passes.place import Place
 from reference_vm.passes.place_auto import PlaceAuto
 from reference_vm.passes.plan_devices import PlanDevices
@@ -41,6 +42,7 @@ _ALL: Final[tuple[type[Pass], ...]] = (
     InsertCopies,
     Legalize,
     Fuse,
+    PackWeights,
     LambdaLift,
     PlanMemory,
 )

@@ -68,6 +68,13 @@ class TargetTraits(Protocol):
         """Whether the target has one kernel for ``function``, which holds a matrix product."""
         ...
 
+    def packs(self, function: Function) -> tuple[int, ...]:
+        """Return which parameters of a primitive function are matrices that are better in panels.
+
+        Those of them that are constants are put into panels when they are loaded (`jit.panels`).
+        """
+        ...
+
     def alignment(self) -> int:
         """Bytes that every storage is aligned to."""
         ...

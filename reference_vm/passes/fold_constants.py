@@ -177,7 +177,7 @@ def _array(known: Known | None) -> Any:
 
 
 def _constant(array: Any, call: Call) -> Constant:
-    return Constant(from_numpy(array.dtype), array.shape, array.tobytes(), call.span)
+    return Constant(from_numpy(array.dtype), array.shape, array.tobytes(), span=call.span)
 
 
 __all__ = ["FoldConstants"]

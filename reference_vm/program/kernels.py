@@ -60,7 +60,9 @@ def signature(primitive: Function) -> Signature:
     """Return what a kernel made from ``primitive`` takes and makes."""
     result = primitive.result
     results = result.items if isinstance(result, TupleType) else (result,)
-    return Signature(tuple(_known(p) for p in primitive.params), results)
+    panels = primitive.attrs.get("panels")
+    found = tuple(i for i in panels if isinstance(i, int)) if isinstance(panels, tuple) else ()
+    return Signature(tuple(_known(p) for p in primitive.params), results, found)
 
 
 def _check(function: Function) -> None:

@@ -189,4 +189,5 @@ class _Weights:
         if name is None:
             return (binding,)
         assert isinstance(value, Constant | Weight)
-        return (replace(binding, value=Weight(value.dtype, value.shape, WEIGHTS, name)),)
+        weight = Weight(value.dtype, value.shape, WEIGHTS, name, value.packed)
+        return (replace(binding, value=weight),)

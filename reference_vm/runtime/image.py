@@ -19,6 +19,7 @@ from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import DeviceError
 from reference_vm.diagnostics import DataError
+from reference_vm.jit.panels import host_width, pack
 from reference_vm.runtime.faults import located_constant
 from reference_vm.runtime.frames import PreparedFunction
 from reference_vm.runtime.log import ALLOC, PathLog, Template
@@ -74,13 +75,26 @@ def place_constants(
 def _place(slot: ConstantSlot, device: DeviceApi, weights: WeightsFolder, log: PathLog) -> Tensor:
     check_extent(slot.shape, slot.dtype.itemsize)
     array = _data(slot, weights)
-    nbytes = nbytes_of(slot.dtype, slot.shape)
-    tensor = Tensor(device.allocate(nbytes), 0, slot.dtype, slot.shape, nbytes)
-    device.upload(array, tensor)
+    tensor = _in_panels(slot, array, device) if slot.packed else _in_order(slot, array, device)
     log.append((ALLOC, (), (tensor.use,), None, None))
     if device.name != HOST:
         log.append((_constant_template(slot, device.name), (), (tensor.use,), None, None))
     return tensor
+
+
+def _in_order(slot: ConstantSlot, array: Any, device: DeviceApi) -> Tensor:
+    nbytes = nbytes_of(slot.dtype, slot.shape)
+    tensor = Tensor(device.allocate(nbytes), 0, slot.dtype, slot.shape, nbytes)
+    device.upload(array, tensor)
+    return tensor
+
+
+def _in_panels(slot: ConstantSlot, array: Any, device: DeviceApi) -> Tensor:
+    """Return a matrix that is kept in panels: a tensor of its own dims and the panels' bytes."""
+    panels = pack(array, host_width(slot.dtype))
+    buffer = device.allocate(panels.nbytes)
+    device.upload(panels, Tensor(buffer, 0, slot.dtype, panels.shape, panels.nbytes))
+    return Tensor(buffer, 0, slot.dtype, slot.shape, panels.nbytes)
 
 
 def _constant_template(slot: ConstantSlot, device: DeviceName) -> Template:

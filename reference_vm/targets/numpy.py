@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from reference_vm.bytecode.kernel import NativeCall
+from reference_vm.bytecode.kernel import Kernel, NativeCall
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
@@ -28,6 +28,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import Compute, OpDef
+from reference_vm.targets.unpacking import unpacking
 from reference_vm.types import TupleType
 from reference_vm.types.arrays import to_numpy
 
@@ -200,6 +201,9 @@ class NumpyTraits:
     def takes(self, function: Function) -> bool:
         return False
 
+    def packs(self, function: Function) -> tuple[int, ...]:
+        return ()
+
     def alignment(self) -> int:
         return 64
 
@@ -216,7 +220,12 @@ class NumpyTarget:
     traits: NumpyTraits = NumpyTraits()
     ops: Mapping[str, OpDef] = field(default_factory=lambda: OPS)
 
-    def compile(self, function: Function, device_kind: str) -> LibraryKernel | SequenceKernel:
+    def compile(self, function: Function, device_kind: str) -> Kernel:
+        kernel = self._compile(function)
+        panels = function.attrs.get("panels")
+        return unpacking(kernel, function, panels) if isinstance(panels, tuple) else kernel
+
+    def _compile(self, function: Function) -> LibraryKernel | SequenceKernel:
         bindings = tuple(function.body.bindings())
         slots = {p: i for i, p in enumerate(function.params)}
         if len(bindings) == 1 and isinstance(bindings[0].value, Call):

@@ -25,11 +25,12 @@ def parse_constant(c: Cursor) -> Constant | Weight:
     c.take("const")
     dtype = DTYPES[c.take("DTYPE", "a dtype such as f32")]
     shape = _shape(c)
+    packed = c.accept("packed")
     if c.kind == "from":
         file, key = _weight(c)
-        return Weight(dtype, shape, file, key, c.since(first))
+        return Weight(dtype, shape, file, key, packed, c.since(first))
     data = _payload(c, dtype, shape)
-    return Constant(dtype, shape, data, c.since(first))
+    return Constant(dtype, shape, data, packed, c.since(first))
 
 
 def _shape(c: Cursor) -> tuple[int, ...]:

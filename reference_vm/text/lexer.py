@@ -40,7 +40,7 @@ _TOKEN: Final = re.compile(
 WORDS: Final = (
     *("module", "version", "vdevice", "scope", "type", "fn", "donate", "bounds", "in", "attrs"),
     *("return", "yield", "dataflow", "output", "none", "if", "else", "match", "_", "const"),
-    *("splat", "hex", "from", "inf", "nan", "true", "false", "shape"),
+    *("packed", "splat", "hex", "from", "inf", "nan", "true", "false", "shape"),
 )
 """The reserved words, beside the names of dtypes."""
 

@@ -72,6 +72,7 @@ def print_value(value: AttrValue) -> str:
 def print_constant(constant: Constant | Weight) -> str:
     """Return the text of a constant."""
     head = f"const {constant.dtype}[{', '.join(map(str, constant.shape))}]"
+    head += " packed" if constant.packed else ""
     if isinstance(constant, Weight):
         return f"{head} from {quote(constant.file)} {quote(constant.key)}"
     elements = _elements(constant)

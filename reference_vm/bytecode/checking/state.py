@@ -31,6 +31,8 @@ class Signature:
 
     params: tuple[Type, ...]
     results: tuple[Type, ...]
+    panels: tuple[int, ...] = ()
+    """Which parameters must be constants that lie in panels; no others may."""
 
 
 @final

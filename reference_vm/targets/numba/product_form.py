@@ -116,7 +116,7 @@ class _Reader:
         if var not in self.function.params:
             raise _Other
         place = self.function.params.index(var)
-        packed = self.function.attrs.get("packed") or ()
+        packed = self.function.attrs.get("panels") or ()
         assert isinstance(packed, tuple)
         return Factor(place, tuple(axes), index == 1 and place in packed)
 

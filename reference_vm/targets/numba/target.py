@@ -7,14 +7,17 @@ library target. Kernels that are alike share machine code, whatever the sizes.
 from __future__ import annotations
 
 import importlib.util
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.kernel import Kernel
-from reference_vm.ir.nodes import Call, Function
+from reference_vm.ir.nodes import Call, Function, operands
 from reference_vm.jit.object_cache import ObjectCache
+from reference_vm.jit.panels import host_width, packed_shape
 from reference_vm.loops.kernel import LoopRule, Move
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
@@ -24,6 +27,7 @@ from reference_vm.targets.numba.making import Tools
 from reference_vm.targets.numba.product_form import product_form
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
+from reference_vm.types import TensorType
 
 if TYPE_CHECKING:
     from reference_vm.jit.machine import Machine, Statistics
@@ -49,6 +53,14 @@ class NumbaTraits:
     def takes(self, function: Function) -> bool:
         return product_form(function, LOOPS) is not None
 
+    def packs(self, function: Function) -> tuple[int, ...]:
+        form = product_form(function, LOOPS)
+        if form is None or form.right.axes != (0, 1):
+            return ()
+        param = function.params[form.right.param]
+        read = Counter(v for b in function.body.bindings() for v in operands(b.value))
+        return (form.right.param,) if read[param] == 1 and _fills_panels(param.tensor) else ()
+
     def alignment(self) -> int:
         return 64
 
@@ -57,6 +69,14 @@ class NumbaTraits:
 
     def _compiled(self, name: str) -> OpDef | None:
         return OPS[name] if self.fuses(OPS[name]) else None
+
+
+def _fills_panels(matrix: TensorType) -> bool:
+    """Whether a matrix of this type, of known dims, is no more than twice as large in panels."""
+    if matrix.shape is None or not all(isinstance(d, int) and d > 0 for d in matrix.shape):
+        return False
+    rows, columns = (d for d in matrix.shape if isinstance(d, int))
+    return math.prod(packed_shape(rows, columns, host_width(matrix.dtype))) <= 2 * rows * columns
 
 
 @final

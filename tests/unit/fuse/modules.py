@@ -32,6 +32,9 @@ class FusesAll:
     def takes(self, function: Function) -> bool:
         return True
 
+    def packs(self, function: Function) -> tuple[int, ...]:
+        return ()
+
     def in_place(self, function: Function) -> frozenset[tuple[int, int]]:
         return elementwise_pairs(function, lambda name: OPS[name] if OPS[name].loops else None)
 
