@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from reference_vm.bytecode.checking.panels import panel_problems
 from reference_vm.bytecode.checking.state import Signature, State
 from reference_vm.bytecode.checking.tables import table_problems
 from reference_vm.bytecode.checking.walk import value_problems
@@ -73,6 +74,7 @@ def judge(executable: Executable, signatures: Sequence[Signature]) -> Verdict:
     verdict = Verdict([*problems(executable), *table_problems(executable, signatures)])
     if verdict.problems:
         return verdict
+    verdict.problems.extend(panel_problems(executable, signatures))
     for function in executable.functions:
         state = State(executable, function, signatures)
         verdict.problems.extend(f"@{function.name}: {text}" for text in value_problems(state))
