@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -39,12 +40,18 @@ class Comparison:
         """The largest difference among decided elements."""
         return _largest(np.where(self.undecided, 0.0, self.difference))
 
+    @cached_property
+    def _part(self) -> Array:
+        """The difference as a part of what is allowed; 0 where there is none, or no decision."""
+        with np.errstate(all="ignore"):
+            part: Array = np.asarray(self.difference / self.allowed)
+        part[(self.difference == 0) | self.undecided] = 0.0
+        return part
+
     @property
     def worst(self) -> float:
         """The largest difference as a part of what is allowed; 0 where there is none."""
-        with np.errstate(all="ignore"):
-            part = np.where(self.difference > 0, self.difference / self.allowed, 0.0)
-        return _largest(np.where(self.undecided, 0.0, part))
+        return _largest(self._part)
 
     @property
     def beyond(self) -> int:
@@ -54,10 +61,7 @@ class Comparison:
     @property
     def place(self) -> tuple[int, ...]:
         """The index of the element whose difference is the largest part of what is allowed."""
-        with np.errstate(all="ignore"):
-            part = np.where(self.difference > 0, self.difference / self.allowed, 0.0)
-        flat = np.where(self.undecided, 0.0, part)
-        return tuple(int(i) for i in np.unravel_index(int(np.argmax(flat)), flat.shape))
+        return tuple(int(i) for i in np.unravel_index(int(np.argmax(self._part)), self._part.shape))
 
 
 def _largest(values: Array) -> float:
@@ -77,6 +81,8 @@ def compare(seen: Array, estimate: Estimate) -> Comparison:
     with np.errstate(all="ignore"):
         wide = np.asarray(seen).astype(value.dtype)
         difference = np.abs(wide - value)
+    if not difference.size or np.isfinite(np.max(difference)):
+        return Comparison(difference.astype(np.float64), allowed, np.isinf(allowed))
     same = (np.isnan(wide) & np.isnan(value)) | (wide == value)
     difference = np.where(same, 0.0, np.where(np.isnan(difference), np.inf, difference))
     return Comparison(difference.astype(np.float64), allowed, np.isinf(allowed))

@@ -119,6 +119,9 @@ class Rounding:
     noise: dict[tuple[int, int], NDArray[np.floating[Any]]] = field(default_factory=dict)
     """By the identity of the binding and the position of its result."""
 
+    keeps_noise: bool = True
+    """Whether typical errors are noted; they cost as much as the bounds."""
+
     unsure: bool = False
     """Whether a decision was met whose operands' bound says nothing any more."""
 
@@ -178,21 +181,19 @@ class Rounding:
         noise: Callable[[], Wide] | None,
         rounded: bool,
     ) -> Estimate:
-        magnitude = np.abs(value)
         if self.generator is not None:
-            typical = self.noise.get(place)
-            if typical is not None and typical.shape == value.shape:
-                draw = self.generator.uniform(-1.0, 1.0, value.shape)
-                value = _within(value, value + typical * draw, dtype)
-            return Estimate(_overflow(value, dtype), None, dtype)
-        rounding = magnitude * (dtype.unit_roundoff * 1.01) + _TINY[dtype.name]
-        if not rounded:
-            rounding = np.zeros(np.shape(value))
-        typical_own = noise() if noise is not None else own
-        typical = np.where(np.isfinite(value), typical_own + rounding, 0.0)
-        kept = np.nan_to_num(typical, nan=0.0, posinf=0.0)
-        self.noise[place] = kept.astype(np.float64 if dtype == F64 else np.float32)
+            return Estimate(self._drawn(value, dtype, place), None, dtype)
+        magnitude = np.abs(value)
+        rounding: Wide | float = 0.0
+        if rounded:
+            rounding = magnitude * (dtype.unit_roundoff * 1.01)
+            rounding += _TINY[dtype.name]
+        if self.keeps_noise:
+            self.noise[place] = _typical(value, noise() if noise else own, rounding, dtype)
         before = own if propagated is None else own + propagated()
+        error = before + rounding
+        if _is_plain(error, magnitude, dtype):
+            return Estimate(value, np.broadcast_to(error, value.shape), dtype)
         before = np.where(np.isnan(before), np.inf, before)
         error = bounded(before + rounding, magnitude)
         near = (magnitude + before >= _top(dtype)) & (magnitude - before < _top(dtype))
@@ -201,6 +202,33 @@ class Rounding:
         error = np.where(np.isfinite(value), error, 0.0)
         error = np.where(near & ~np.isnan(value), np.inf, error)
         return Estimate(value, np.broadcast_to(error, value.shape), dtype)
+
+    def _drawn(self, value: Wide, dtype: DType, place: tuple[int, int]) -> Wide:
+        """Return ``value`` off by a random part of what is typical here."""
+        typical = self.noise.get(place)
+        assert self.generator is not None
+        if typical is not None and typical.shape == value.shape:
+            draw = self.generator.uniform(-1.0, 1.0, value.shape)
+            draw *= typical
+            value = _within(value, value + draw, dtype)
+        return _overflow(value, dtype)
+
+
+def _typical(value: Wide, own: Wide, rounding: Wide | float, dtype: DType) -> Wide:
+    """Return the typical rounding error of each element, 0 where it is no number."""
+    typical = own + rounding
+    if not (np.all(np.isfinite(value)) and np.all(np.isfinite(typical))):
+        typical = np.where(np.isfinite(value), typical, 0.0)
+        typical = np.nan_to_num(typical, nan=0.0, posinf=0.0)
+    return np.asarray(typical).astype(np.float64 if dtype == F64 else np.float32)
+
+
+def _is_plain(error: Wide, magnitude: Wide, dtype: DType) -> bool:
+    """Whether all is finite, and neither value nor error anywhere near the greatest number."""
+    if not magnitude.size:
+        return True
+    limit = min(_LARGEST[dtype.name] / 8, VAST)
+    return bool(np.max(magnitude) < limit and np.max(error) < limit)
 
 
 def _top(dtype: DType) -> Any:
@@ -220,7 +248,17 @@ def overflows(magnitude: Wide, dtype: DType) -> Wide:
 
 def _overflow(value: Wide, dtype: DType) -> Wide:
     """Return ``value`` with numbers too great for ``dtype`` made infinite."""
+    if _is_far_below(value, dtype):
+        return value
     return np.where(np.abs(value) >= _top(dtype), np.copysign(np.inf, value), value)
+
+
+def _is_far_below(value: Wide, dtype: DType) -> bool:
+    """Whether all of ``value`` is finite and nowhere near the greatest number of ``dtype``."""
+    if not value.size:
+        return True
+    limit = _LARGEST[dtype.name] / 4
+    return bool(np.max(value) < limit and np.min(value) > -limit)
 
 
 def _within(value: Wide, rounded: Wide, dtype: DType) -> Wide:
@@ -230,6 +268,8 @@ def _within(value: Wide, rounded: Wide, dtype: DType) -> Wide:
     undecided.
     """
     most = _LARGEST[dtype.name]
+    if _is_far_below(rounded, dtype):
+        return rounded
     kept = np.where(overflows(np.abs(value), dtype), rounded, np.clip(rounded, -most, most))
     return np.where(np.isfinite(value), kept, value)
 

@@ -15,6 +15,7 @@ data type is a tuple that begins with its constructor's name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
@@ -66,6 +67,9 @@ Array: TypeAlias = NDArray[Any]
 Argument: TypeAlias = "Array | tuple[Argument, ...]"
 Visit: TypeAlias = Callable[[str, str, Estimate, Array, Span | None], None]
 """Told of each result that the run showed: its name, its operator, the estimate, what was seen."""
+
+LARGE: Final = 1 << 22
+"""Elements of all results from which on evaluations with random rounding run two at a time."""
 
 MAX_DEPTH: Final = 200_000
 """How deep calls of functions and branches may nest."""
@@ -356,16 +360,15 @@ def spread(
     seed: int = 0,
 ) -> tuple[Result, ...]:
     """Evaluate ``entry`` ``runs`` times with random rounding at the working precision."""
-    return tuple(
-        _walk(
-            module,
-            entry,
-            args,
-            Rounding(np.random.default_rng((seed, run)), evaluation.rounding.noise),
-            observed,
-        )
-        for run in range(runs)
-    )
+
+    def one(run: int) -> Result:
+        rounding = Rounding(np.random.default_rng((seed, run)), evaluation.rounding.noise)
+        return _walk(module, entry, args, rounding, observed)
+
+    if sum(noise.size for noise in evaluation.rounding.noise.values()) < LARGE:
+        return tuple(map(one, range(runs)))
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return tuple(pool.map(one, range(runs)))
 
 
 def check_locally(
@@ -380,4 +383,5 @@ def check_locally(
     Returns:
         The program's result as the last operators make it of what the run showed.
     """
-    return _walk(module, entry, args, Rounding(), observed, restart=True, visit=visit)
+    rounding = Rounding(keeps_noise=False)
+    return _walk(module, entry, args, rounding, observed, restart=True, visit=visit)

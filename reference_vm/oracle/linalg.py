@@ -25,6 +25,7 @@ def product(
     multiply: Callable[[Wide, Wide], Wide],
     terms: int,
     dtype: DType | None = None,
+    added: Estimate | None = None,
 ) -> Estimate:
     """Return a sum of products as an estimate.
 
@@ -35,31 +36,40 @@ def product(
         multiply: The bilinear operation, used on values, magnitudes and errors alike.
         terms: How many products each result adds up.
         dtype: The result's dtype, if it is not the operands'.
+        added: One more term of each sum, shaped to broadcast.
     """
     dtype = dtype or x.dtype
     with np.errstate(all="ignore"):
         value = np.asarray(multiply(x.value, y.value))
+        if added is not None:
+            value = value + added.value
         if not dtype.is_float:
             return Estimate(value, None, dtype)
         if call.rounding.is_random:
             return call.rounding.result(value, dtype, own=np.zeros(()))
         left, right = np.abs(x.value), np.abs(y.value)
         sizes = np.asarray(multiply(left, right))
+        if added is not None:
+            sizes += magnitudes(added.value)
         u = unit(dtype)
         peak = sizes
         if not np.isfinite(sizes).all():
             peak = np.asarray(multiply(magnitudes(left), magnitudes(right)))
-        value, own = unless_overflowing(value, sizes * (u * (terms + 1)), peak, dtype)
+        own = sizes * (u * (terms + 1 + (added is not None)))
+        value, own = unless_overflowing(value, own, peak, dtype)
 
         def propagated() -> Wide:
             total = np.zeros(value.shape)
             if x.error is not None:
-                total = total + multiply(x.errors, right + y.errors)
+                total += multiply(x.errors, right if y.error is None else right + y.errors)
             if y.error is not None:
-                total = total + multiply(left, y.errors)
+                total += multiply(left, y.errors)
+            if added is not None and added.error is not None:
+                total += added.error
             return total
 
-        moves = propagated if x.error is not None or y.error is not None else None
+        errors = (x.error, y.error, None if added is None else added.error)
+        moves = propagated if any(e is not None for e in errors) else None
         return call.rounding.result(
             value,
             dtype,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -101,29 +101,28 @@ def convolve(values: Wide, weights: Wide, geometry: Geometry, groups: int) -> Wi
     step = max(1, BLOCK // max(1, slice_size))
     for item in range(batch):
         for start in range(0, outputs[longest], step):
-            cut = (*(slice(None),) * longest, slice(start, start + step))
-            seen = view[(item, slice(None), *cut)]
+            cut: tuple[Any, ...] = (
+                item,
+                *(slice(None),) * (1 + longest),
+                slice(start, start + step),
+            )
+            seen = view[cut]
             places = seen.shape[1 : 1 + rank]
             columns = np.moveaxis(seen, range(1, 1 + rank), range(-rank, 0))
             # Counted, since -1 cannot tell where there are no taps.
             count = int(np.prod(places, dtype=np.int64))
             product_ = np.matmul(rows, columns.reshape(groups, taps, count))
-            result[(item, slice(None), *cut)] = product_.reshape(filters, *places)
+            result[cut] = product_.reshape(filters, *places)
     return result
 
 
-def _with_bias(call: Operands, result: Estimate, bias: Estimate | None) -> Estimate:
+def _by_channel(bias: Estimate | None, rank: int) -> Estimate | None:
+    """Return a bias so that it broadcasts against a result of this rank."""
     if bias is None:
-        return result
-    shape = (1, -1) + (1,) * (result.value.ndim - 2)
-    value = result.value + bias.value.reshape(shape)
-    own = np.broadcast_to(np.abs(bias.value).reshape(shape) * unit(result.dtype), value.shape)
-    return call.rounding.result(
-        value,
-        result.dtype,
-        own=own,
-        propagated=lambda: result.errors + bias.errors.reshape(shape),
-    )
+        return None
+    shape = (1, -1) + (1,) * (rank - 2)
+    error = None if bias.error is None else bias.error.reshape(shape)
+    return Estimate(bias.value.reshape(shape), error, bias.dtype)
 
 
 def _conv(call: Operands) -> Estimate:
@@ -131,8 +130,8 @@ def _conv(call: Operands) -> Estimate:
     geometry = Geometry.of(call.attrs, x.value.shape[2:], w.value.shape[2:])
     groups = int(call.attrs["group"])
     terms = int(np.prod(w.value.shape[1:], dtype=np.int64))
-    result = product(call, x, w, lambda a, b: convolve(a, b, geometry, groups), terms)
-    return _with_bias(call, result, bias)
+    bias = _by_channel(bias, x.value.ndim)
+    return product(call, x, w, lambda a, b: convolve(a, b, geometry, groups), terms, added=bias)
 
 
 def _conv_integer(call: Operands) -> Estimate:
@@ -210,8 +209,8 @@ def _conv_transpose(call: Operands) -> Estimate:
     x, w, bias = call[0], call[1], call.optional(2)
     groups = int(call.attrs["group"])
     terms = int(np.prod(w.value.shape[2:], dtype=np.int64)) * (x.value.shape[1] // groups)
-    result = product(call, x, w, lambda a, b: _transposed(a, b, call), terms)
-    return _with_bias(call, result, bias)
+    bias = _by_channel(bias, x.value.ndim)
+    return product(call, x, w, lambda a, b: _transposed(a, b, call), terms, added=bias)
 
 
 def _pool_geometry(call: Operands) -> Geometry:
