@@ -1,14 +1,43 @@
-"""What all tests share: no test is timed, and each run tries the same examples.
+"""What all tests share: no test is timed, each run tries the same examples, memory is checked.
 
 ``pytest --hypothesis-profile=explore`` draws other examples in each run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+from reference_vm import compiler
+from reference_vm.bytecode.memory_check import check_memory
+from reference_vm.codegen.emit import emit
+
 SLOW = [HealthCheck.too_slow]
+
+LONG = 20_000
+"""Instructions."""
 
 settings.register_profile("explore", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("same", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("same")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _memory_is_checked() -> Iterator[None]:
+    """Hold every program that a test compiles to the checker of its bytecode's use of memory.
+
+    Programs so long that this would take seconds are left out.
+    """
+
+    def checked(*args: Any, **options: Any) -> Any:
+        code = emit(*args, **options)
+        if sum(len(f.instructions) for f in code.executable.functions) <= LONG:
+            check_memory(code.executable)
+        return code
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "emit", checked)
+        yield

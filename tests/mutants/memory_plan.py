@@ -13,7 +13,6 @@ from hettest.backend.protocol import Observation
 from hettest.language import Module
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.bytecode.instructions import AllocStorage, Branch, Instruction, Kill, Launch
-from reference_vm.bytecode.instructions import writes as written_by
 from reference_vm.conformance import Executable
 from reference_vm.devices import host_memory
 from reference_vm.types.arrays import to_numpy
@@ -36,16 +35,17 @@ SIBLINGS: Final = "bugs/c14_write_order/sibling_views[plain,views=of-a-value,def
 
 
 def _killed_before_branches(function: FunctionCode) -> FunctionCode:
-    """Give back before each branch the first of what is given back after it and was made before."""
+    """Give back before each branch all storages that were made before it and still are there."""
     early: dict[int, Kill] = {}
-    code = function.instructions
-    for at, branch in enumerate(code):
-        if isinstance(branch, Branch):
-            made = {register for i in code[:at] for register in written_by(i)}
-            kills = (i for i in code[at + 1 :] if isinstance(i, Kill))
-            found = next((k for k in kills if made & set(k.registers)), None)
-            if found is not None:
-                early[id(branch)] = found
+    made: dict[int, None] = {}
+    for instruction in function.instructions:
+        if isinstance(instruction, AllocStorage):
+            made[instruction.target] = None
+        elif isinstance(instruction, Kill):
+            made = {r: None for r in made if r not in instruction.registers}
+        elif isinstance(instruction, Branch) and made:
+            early[id(instruction)] = Kill(tuple(made))
+            made = {}
 
     def change(instruction: Instruction) -> Sequence[Instruction]:
         before = early.get(id(instruction))

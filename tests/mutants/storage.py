@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hettest.backend.protocol import Observation, Options, Rejected
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import AllocStorage, Instruction, Kill, Move
+from reference_vm.bytecode.instructions import AllocStorage, Instruction, Kill, Launch, Move
 from reference_vm.conformance import Executable
 from reference_vm.devices import host_memory
 from reference_vm.devices.cpu import CpuDevice
@@ -30,6 +30,9 @@ def _one_storage(function: FunctionCode) -> FunctionCode:
     def change(instruction: Instruction) -> Sequence[Instruction]:
         if isinstance(instruction, Kill):
             return ()
+        if isinstance(instruction, Launch):
+            targets = tuple(replace(t, offset=0) for t in instruction.targets)
+            return (replace(instruction, targets=targets),)
         if not isinstance(instruction, AllocStorage):
             return (instruction,)
         if instruction.device in first:

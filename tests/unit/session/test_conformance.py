@@ -43,7 +43,7 @@ def test_a_run_is_observed() -> None:
         Copy("sim:0", "cpu:0", "main/%t", 16, "read", "main/%d"),
     }
     assert seen.memory is not None
-    assert seen.memory["sim:0"] == Memory(start=0, end=0, peak=48)
+    assert seen.memory["sim:0"] == Memory(start=0, end=0, peak=32)
     assert seen.intermediates is not None
     np.testing.assert_array_equal(seen.intermediates["main/%t"], 2 * X)
 
