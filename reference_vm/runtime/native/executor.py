@@ -258,7 +258,7 @@ class NativeExecutor:
             self._call(Command.FINISH, 0)
         run.close()
         self.program.memory.close_run()
-        self._values.objects.clear()
+        self._values.clear()
         host.ledger.launches += cells[State.LAUNCHES]
         cells[State.LAUNCHES] = 0
         for direction, copies in (("out", State.READS), ("in", State.WRITES)):

@@ -13,7 +13,6 @@ from reference_vm.runtime.native.heap import Heap
 from reference_vm.runtime.sizes import ADDRESSES
 from reference_vm.types import DType
 from reference_vm.types.arrays import to_numpy
-from reference_vm.types.dtype import BOOL
 
 Dims: TypeAlias = tuple[int, ...]
 
@@ -31,6 +30,10 @@ class Known:
     """Whether it is a value that was read, not a tensor."""
 
     @property
+    def is_float(self) -> bool:
+        return self.dtype is not None and self.dtype.is_float
+
+    @property
     def nbytes(self) -> int:
         return 0 if self.dtype is None else math.prod(self.dims) * self.dtype.itemsize
 
@@ -43,8 +46,6 @@ class Forms:
         self._heap = Heap()
         self._addresses: dict[Known, int] = {}
         self._known: dict[int, Known] = {}
-        self.truth = self.scalar(BOOL)
-        """Of a bool that was read."""
 
     def tensor(self, dtype: DType, dims: Dims) -> int:
         """Return the form of a tensor; 0 if no such tensor can be."""
@@ -76,7 +77,7 @@ class Forms:
             if any(d < 0 for d in dims) or spans >= ADDRESSES:
                 return 0
         words = [len(self._known), known.nbytes, _poison(known.dtype), len(dims)]
-        words.append(self._scalar_of(known))
+        words += [self._scalar_of(known), int(known.scalar and not known.is_float)]
         address = self._heap.put([*words, *dims])
         self._addresses[known], self._known[address] = address, known
         return address

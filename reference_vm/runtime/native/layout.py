@@ -99,24 +99,21 @@ class State(IntEnum):
     POOL_STATE = 22
     SCRATCH = 23
     WORKSPACE = 24
-    TRUTH = 25
-    """The form of a bool that was read."""
-
-    FIRST = 26
+    FIRST = 25
     """The first place in the table that is not a constant's, and the last that was ever taken."""
 
-    LAST = 27
-    ENTRY = 28
+    LAST = 26
+    ENTRY = 27
     """The first of the calls that are remembered (`Entry`)."""
 
-    STACK = 29
-    LOG_BEGIN = 30
-    ARRAY_TYPE = 31
-    WRITES = 32
+    STACK = 28
+    LOG_BEGIN = 29
+    ARRAY_TYPE = 30
+    WRITES = 31
     """Tensors made of shapes, and their bytes in the next word."""
 
-    WRITE_BYTES = 33
-    WORDS = 34
+    WRITE_BYTES = 32
+    WORDS = 33
 
 
 class Frame(IntEnum):
@@ -187,7 +184,10 @@ class Form(IntEnum):
     SCALAR = 4
     """The form of such a scalar once it was read; 0 for what is no scalar."""
 
-    DIMS = 5
+    TRUTH = 5
+    """1: a scalar that was read, of a dtype in which only zero bits are false."""
+
+    DIMS = 6
 
 
 class Plan(IntEnum):

@@ -126,6 +126,8 @@ class Leaving:
             following = place.index + 1 if jump is None else jump
             store(self.state, State.PC, program.starts[place.function][following])
         self._remember(place, pc, frame, instance, forms)
+        if self.values.are_many:
+            self.values.collect(self.stack.used)
 
     def _operands(self, pc: int, frame: int) -> list[int]:
         """Return the forms of an instruction's operands, where they can be remembered."""

@@ -78,7 +78,7 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
             case Op.JUMP:
                 to = load(pc, 1)
             case Op.BRANCH:
-                to = branch(state, frame, pc)
+                to = branch(frame, pc)
             case Op.READ:
                 to = read(state, frame, pc)
             case Op.VIEW:

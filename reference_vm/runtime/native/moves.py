@@ -99,10 +99,11 @@ def share_slots(state: int, frame: int, pc: int) -> int:
     return pc + (2 + count) * WORD
 
 
-def branch(state: int, frame: int, pc: int) -> int:
-    """Go on, or elsewhere if a bool is false."""
+def branch(frame: int, pc: int) -> int:
+    """Go on, or elsewhere if a scalar is false."""
     slot = frame + load(pc, 1) * WORD
-    if load(slot, Slot.FORM) != load(state, State.TRUTH):
+    form = load(slot, Slot.FORM)
+    if form == 0 or load(form, Form.TRUTH) == 0:
         return 0
     return pc + 3 * WORD if load(slot, Slot.ADDRESS) != 0 else load(pc, 2)
 

@@ -80,7 +80,6 @@ class NativeProgram:
 
         self._load()
         self._clear_instances()
-        store(state, State.TRUTH, self.forms.truth)
 
     def instruction(self, place: Place) -> Instruction:
         return self.function(place).instructions[place.index]

@@ -63,6 +63,13 @@ class Stack:
         store(self._state, State.DEPTH, load(self._state, State.DEPTH) - 1)
         return True
 
+    @property
+    def used(self) -> Words:
+        """The words of all frames."""
+        frame = load(self._state, State.FRAME)
+        end = frame + self._size(frame) * WORD
+        return self._words[: (end - address_of(self._words)) // WORD]
+
     def grow(self) -> None:
         """Move all frames to twice the memory."""
         old, words = self._words, aligned_words(2 * self._words.size)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from reference_vm.devices.api import Buffer, Tensor
 from reference_vm.jit.words import load
 from reference_vm.runtime.native.forms import Forms
-from reference_vm.runtime.native.heap import read, write
+from reference_vm.runtime.native.heap import Words, read, write
 from reference_vm.runtime.native.layout import (
     OBJECT,
     SCALAR,
@@ -24,6 +24,10 @@ from reference_vm.runtime.native.translation import Tree, count
 from reference_vm.types.arrays import to_numpy
 
 
+_FEW: Final = 1024
+"""Objects that are not looked through."""
+
+
 @final
 class Values:
     """Reads and writes slots; what only Python understands is kept here, and numbered."""
@@ -33,6 +37,8 @@ class Values:
         self._forms = forms
         self._pool = pool
         self.objects: list[Any] = []
+        self._free: list[int] = []
+        self._limit = _FEW
 
     def get(self, address: int, tree: Tree) -> Any:
         """Return the value in the slots at an address."""
@@ -86,8 +92,39 @@ class Values:
             form = self._forms.shape(value)
             if form:
                 return [0, 0, form]
+        return [self._numbered(value), OBJECT, 0]
+
+    def _numbered(self, value: Any) -> int:
+        if self._free:
+            number = self._free.pop()
+            self.objects[number] = value
+            return number
         self.objects.append(value)
-        return [len(self.objects) - 1, OBJECT, 0]
+        return len(self.objects) - 1
+
+    @property
+    def are_many(self) -> bool:
+        """Whether it is time to look which objects no slot holds any more."""
+        return len(self.objects) >= self._limit and not self._free
+
+    def collect(self, stack: Words) -> None:
+        """Forget the objects that no slot of the stack holds.
+
+        A word that only looks like a slot's may keep one alive.
+        """
+        numbers = stack[np.flatnonzero(stack[1:] == OBJECT)]
+        held = set(numbers.tolist())
+        for number in range(len(self.objects)):
+            if number not in held:
+                self.objects[number] = None
+                self._free.append(number)
+        self._limit = max(_FEW, 2 * len(held))
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        self.objects.clear()
+        self._free.clear()
+        self._limit = _FEW
 
     def _tensor(self, tensor: Tensor) -> list[int]:
         reference = self._pool.reference(tensor.buffer)
