@@ -308,7 +308,7 @@ class Frame:
             wrong(f"{name} lies in another scope than {block.name}")
         if length is None:
             wrong(f"{name} is written to {block.name}, but its size is not known before")
-        elif block.size is not None and target.offset + length > block.size:
+        elif block.size is not None and length and target.offset + length > block.size:
             needed = f"{length} bytes at {target.offset}"
             wrong(f"{name} needs {needed}, {block.name} has {block.size}")
 

@@ -6,7 +6,8 @@ Three forms of module are understood, and may be mixed:
 * *primitive*: kernels are functions marked ``primitive``;
 * *planned*: storage is explicit (``vm.alloc_storage``, ``vm.invoke``, ``vm.kill``).
 
-Without a plan every result gets memory of its own, given back after its last use (`lifetimes`).
+Without a plan every result gets memory of its own, given back after its last use
+(`passes.plan_writer`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from reference_vm.bytecode.symbols import symbols_in
 from reference_vm.codegen.calls import emit_value, is_call
 from reference_vm.codegen.emitter import Emitter
 from reference_vm.codegen.holds import Holds, holds
-from reference_vm.codegen.lifetimes import endings
 from reference_vm.codegen.matching import emit_tests
 from reference_vm.codegen.operators import emit_call
 from reference_vm.codegen.planned import PLANNED, emit_planned, located
@@ -45,6 +44,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.definition import OpDef
+from reference_vm.passes.plan_writer import with_deaths
 from reference_vm.types import leaves
 
 
@@ -77,9 +77,10 @@ def emit_function(
         emitter.registers.of(param)
     variables = counted(function, module, aliases(function, module, ops), not lent)
     planned = any(isinstance(b.value, Call) and b.value.op in PLANNED for b in walk(function.body))
-    dying = {} if planned else endings(function, module, ops, variables)
+    if not planned:
+        function = with_deaths(function, module, ops, variables)
     held = holds(function, module, ops, variables, lent)
-    body = _Body(emitter, dying, held)
+    body = _Body(emitter, held)
     if not body.block(function.body, ()):
         emitter.code.append(bc.Return(emitter.registers.of(function.body.result)))
     return FunctionCode(
@@ -111,9 +112,6 @@ class _Body:
     """Emits the blocks of one function."""
 
     emitter: Emitter
-    dying: Mapping[Var, tuple[Var, ...]]
-    """Whose memory dies after each binding, where no plan says it."""
-
     held: Holds
 
     @property
@@ -144,9 +142,8 @@ class _Body:
 
     def _killed_in(self, bindings: Sequence[Binding]) -> tuple[bc.Register, ...]:
         """Return the registers that are killed after the first of ``bindings``."""
-        found = [v for b in bindings for v in self.dying.get(b.var, ())]
         plans = [b.value for b in bindings if isinstance(b.value, Call) and b.value.op == "vm.kill"]
-        found += [a for plan in plans for a in plan.args if isinstance(a, Var)]
+        found = [a for plan in plans for a in plan.args if isinstance(a, Var)]
         return tuple(map(self.emitter.registers.of, found))
 
     def _last(self, binding: Binding, rest: Sequence[bc.Register]) -> bool:
@@ -166,7 +163,7 @@ class _Body:
         """Emit what follows a binding: the holds that it takes, and those that end with it."""
         if binding.var in self.held.shared_after:
             self.code.append(bc.Share((self.emitter.registers.of(binding.var),)))
-        self._kill((*self.dying.get(binding.var, ()), *self.held.dead_after.get(binding.var, ())))
+        self._kill(self.held.dead_after.get(binding.var, ()))
 
     def _kill(self, variables: Sequence[Var]) -> None:
         if variables:
