@@ -6,10 +6,11 @@ one axis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from reference_vm.exchange.node import OnnxNode, Rule, RuleTable, versions
-from reference_vm.exchange.onnx_ops_casts import scalar
+from reference_vm.exchange.onnx_ops_casts import cast, scalar
 from reference_vm.exchange.onnx_ops_windows import trimmed
 from reference_vm.ir.nodes import Var
 from reference_vm.types.dtype import F32
@@ -36,15 +37,34 @@ def _softmax_flattened(op: str) -> Rule:
 
 
 def _batch_norm(node: OnnxNode) -> Var:
-    """The statistics are the stored ones; the training form is refused."""
-    if node.has("training_mode") and node.flag("training_mode"):
-        raise node.unsupported("training mode updates state, which a program here cannot")
+    """The statistics are the stored ones; older versions' training form is refused."""
     if any(node.outputs[1:]):
         raise node.unsupported("outputs beyond the first belong to training")
     if node.has("spatial") and not node.flag("spatial"):
         raise node.unsupported("spatial is 0: statistics by element are not translated")
     operands = [node.input(i) for i in range(5)]
     return node.build.call("batch_norm", *operands, epsilon=node.number("epsilon"))
+
+
+def _batch_norm_or_training(node: OnnxNode) -> Sequence[Var]:
+    """In training the statistics are the batch's own, and the stored ones are moved to them."""
+    if not node.flag("training_mode"):
+        return (_batch_norm(node),)
+    build, x, momentum = node.build, node.input(0), node.number("momentum")
+    axes = (0, *range(2, node.rank(0)))
+    mean = build.call("mean", x, axis=axes)
+    shape = tuple(range(1, node.rank(0) - 1))
+    apart = build.call("subtract", x, build.call("expand_dims", mean, axes=shape))
+    variance = build.call("mean", build.call("square", apart), axis=axes)
+    results = []
+    for index, own in ((3, mean), (4, variance)):
+        dtype = node.dtype(index)
+        old = build.call("multiply", node.input(index), scalar(node, momentum, dtype))
+        new = build.call("multiply", cast(node, own, dtype), scalar(node, 1 - momentum, dtype))
+        results.append(build.call("add", old, new))
+    stored = [cast(node, var, node.dtype(i)) for i, var in ((3, mean), (4, variance))]
+    operands = (x, node.input(1), node.input(2), *stored)
+    return (build.call("batch_norm", *operands, epsilon=node.number("epsilon")), *results)
 
 
 def _instance_norm(node: OnnxNode) -> Var:
@@ -100,7 +120,7 @@ RULES: Final[RuleTable] = {
     "Softmax": versions(_softmax_flattened("softmax"), 1, 11) | versions(_softmax("softmax"), 13),
     "LogSoftmax": versions(_softmax_flattened("log_softmax"), 1, 11)
     | versions(_softmax("log_softmax"), 13),
-    "BatchNormalization": versions(_batch_norm, 7, 9, 14, 15),
+    "BatchNormalization": versions(_batch_norm, 7, 9) | versions(_batch_norm_or_training, 14, 15),
     "InstanceNormalization": versions(_instance_norm, 6, 22),
     "LayerNormalization": versions(_layer_norm_or_statistics, 17),
     "LRN": versions(_lrn, 1, 13),

@@ -13,6 +13,7 @@ from reference_vm.exchange import (
     onnx_ops_control,
     onnx_ops_elementwise,
     onnx_ops_indexing,
+    onnx_ops_legacy,
     onnx_ops_linalg,
     onnx_ops_loops,
     onnx_ops_movement,
@@ -24,34 +25,51 @@ from reference_vm.exchange import (
     onnx_ops_resize,
     onnx_ops_shape,
     onnx_ops_signal,
+    onnx_ops_training,
     onnx_ops_trees,
     onnx_ops_windows,
 )
-from reference_vm.exchange.node import RuleTable
+from reference_vm.exchange.node import Rule, RuleTable
 from reference_vm.exchange.scope import DEFAULT_DOMAIN
+
+_FAMILIES: Final = (
+    onnx_ops_casts,
+    onnx_ops_constant,
+    onnx_ops_control,
+    onnx_ops_elementwise,
+    onnx_ops_indexing,
+    onnx_ops_legacy,
+    onnx_ops_linalg,
+    onnx_ops_loops,
+    onnx_ops_movement,
+    onnx_ops_normalization,
+    onnx_ops_quantization,
+    onnx_ops_random,
+    onnx_ops_recurrent,
+    onnx_ops_reduction,
+    onnx_ops_resize,
+    onnx_ops_shape,
+    onnx_ops_signal,
+    onnx_ops_windows,
+)
+
+
+def _joined(*tables: RuleTable) -> RuleTable:
+    """Return the rules of all tables; several may know one operator, in different versions."""
+    found: dict[str, dict[int, Rule]] = {}
+    for table in tables:
+        for name, rules in table.items():
+            known = found.setdefault(name, {})
+            assert not known.keys() & rules.keys(), f"a version of {name} has two rules"
+            known.update(rules)
+    return found
+
 
 RULES: Final[Mapping[str, RuleTable]] = MappingProxyType(
     {
-        DEFAULT_DOMAIN: {
-            **onnx_ops_casts.RULES,
-            **onnx_ops_constant.RULES,
-            **onnx_ops_control.RULES,
-            **onnx_ops_elementwise.RULES,
-            **onnx_ops_indexing.RULES,
-            **onnx_ops_linalg.RULES,
-            **onnx_ops_loops.RULES,
-            **onnx_ops_movement.RULES,
-            **onnx_ops_normalization.RULES,
-            **onnx_ops_quantization.RULES,
-            **onnx_ops_random.RULES,
-            **onnx_ops_recurrent.RULES,
-            **onnx_ops_reduction.RULES,
-            **onnx_ops_resize.RULES,
-            **onnx_ops_shape.RULES,
-            **onnx_ops_signal.RULES,
-            **onnx_ops_windows.RULES,
-        },
-        "ai.onnx.ml": {**onnx_ops_classic.RULES, **onnx_ops_trees.RULES},
+        DEFAULT_DOMAIN: _joined(*(family.RULES for family in _FAMILIES)),
+        "ai.onnx.ml": _joined(onnx_ops_classic.RULES, onnx_ops_trees.RULES),
+        "ai.onnx.preview.training": onnx_ops_training.RULES,
     }
 )
 """By domain, the empty one being ONNX's own."""

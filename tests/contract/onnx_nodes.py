@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,10 +99,11 @@ def _is_close(found: npt.NDArray[Any], wanted: npt.NDArray[Any], dtype: np.dtype
     return bool((np.abs(found[finite] - wanted[finite]) <= limit).all())
 
 
-def lines() -> Iterator[str]:
-    for name, outcome, detail in results():
+def lines(found: Iterable[Result]) -> Iterator[str]:
+    """Yield the lines of a file that lists results."""
+    for name, outcome, detail in found:
         yield f"{name}\t{outcome}\t{detail}\n"
 
 
 if __name__ == "__main__":
-    EXPECTED.write_text("".join(lines()), encoding="utf-8")
+    EXPECTED.write_text("".join(lines(results())), encoding="utf-8")
