@@ -319,10 +319,11 @@ class _Planning:
 
     def _add(self, words: dict[str, int], rounds: int, work: int, scratch: int) -> None:
         rounds = rounds if math.prod(self.full[:-1]) else 0
+        used = PRODUCT.position("template0") + words["follow.words"]
         self.stages.append(
             Stage(
                 self.code.product,
-                PRODUCT.block(**words),
+                PRODUCT.block(**words)[:used].copy(),
                 0,
                 rounds,
                 work,

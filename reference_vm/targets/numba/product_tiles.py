@@ -17,6 +17,12 @@ from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.vectors import Lanes, Registers, lanes, memory_type, widened
 from reference_vm.types.dtype import BF16, F16, DType
 
+_LINE: Final = 64
+"""Bytes of a line of the cache."""
+
+_FETCHING: Final = 4
+"""Rows of the tiles from which on there is time to look ahead."""
+
 _ARGUMENTS: Final = (
     "ptr %a, i64 %a.row, i64 %a.step, ptr %panel, i64 %depth, "
     "ptr %c, i64 %c.row, i64 %width, i64 %rows"
@@ -118,6 +124,8 @@ class _Tile:
             self._load(out.at("%panel", memory_type(kind.right), out.add(begin, self._place(v))))
             for v in range(self.vectors)
         ]
+        if self.height >= _FETCHING:
+            self._fetch_next(begin)
         offset = out.mul(k, "%a.step")
         found: list[Value] = []
         for r, row in enumerate(rows):
@@ -126,6 +134,16 @@ class _Tile:
             for v in range(self.vectors):
                 found.append(lane.multiply_add(out, left, right[v], sums[r * self.vectors + v]))
         return found
+
+    def _fetch_next(self, begin: Value) -> None:
+        """Bring the same row of the next panel into the cache, so that memory is never idle."""
+        out, kind = self.out, self.kind
+        out.declared.add("void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)")
+        panel = out.mul("%depth", str(kind.width))
+        row = out.at("%panel", memory_type(kind.right), out.add(begin, panel))
+        for line in range(0, kind.width * kind.right.itemsize, _LINE):
+            place = out.at(row, "i8", str(line))
+            out.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
 
     def _place(self, vector: int) -> Value:
         return str(vector * self.kind.lanes.count)
