@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
@@ -84,15 +84,27 @@ class Geometry:
 
     @property
     def are_rows(self) -> bool:
-        """Whether the window of each place is a row of the operand, one after another."""
-        d, h, w = self.outputs
+        """Whether the window of each place is a row of the one padded row that there is."""
+        d, h, _ = self.outputs
         return (
             self.channels == self.groups == 1
             and d == h == self.sizes[0] == self.sizes[1] == 1
+            and self.pads[0] == self.pads[1] == 0
             and self.dilations[2] == 1
-            and not any(self.pads)
-            and (w - 1) * self.strides[2] + self.kernel[2] <= self.sizes[2]
         )
+
+    @property
+    def are_inside(self) -> bool:
+        """Whether no window reaches beyond the operand."""
+        last = (self.outputs[2] - 1) * self.strides[2] + self.kernel[2]
+        return not any(self.pads) and last <= self.sizes[2]
+
+    @cached_property
+    def unsplit(self) -> Geometry:
+        """The convolution of one row with every place as a result, which has one phase."""
+        d, h, w = self.outputs
+        outputs = (d, h, (w - 1) * self.strides[2] + 1)
+        return replace(self, strides=(1, 1, 1), outputs=outputs)
 
     def starts(self) -> Any:
         """Return where the window of each place begins, in elements from the first one."""

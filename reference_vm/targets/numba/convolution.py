@@ -77,6 +77,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         (to_numpy(result),),
         NUMPY.compile(function, "cpu"),
         tools.pool,
+        launch=tools.launch,
     )
 
 
@@ -185,8 +186,12 @@ class _Stages:
     def _by_rows(self) -> None:
         g, planner = self.g, self.planner
         places = math.prod(g.outputs)
-        direct = g.are_rows
-        windows = 0 if direct else self._windows(places)
+        direct = g.are_rows and g.are_inside
+        windows, image = 0, math.prod(g.sizes)
+        if g.are_rows and not direct:
+            windows, image = self._planes(g.unsplit, 0), g.unsplit.plane[2]
+        elif not direct:
+            windows, image = self._windows(places), g.groups * places * g.depth
         at = [planner.address(i) for i in range(3)]
         assert at[0] is not None
         assert at[1] is not None
@@ -198,9 +203,9 @@ class _Stages:
         words = form.words()
         block = words.block(
             windows=windows,
-            image=math.prod(g.sizes) if direct else g.groups * places * g.depth,
-            group=0 if direct else places * g.depth,
-            distance=g.strides[2] if direct else g.depth,
+            image=image,
+            group=0 if g.are_rows else places * g.depth,
+            distance=g.strides[2] if g.are_rows else g.depth,
             depth=g.depth,
             features=g.features,
             places=places,
@@ -218,7 +223,7 @@ class _Stages:
     def _windows(self, places: int) -> int:
         """Add the stages that gather windows; return where they begin."""
         g = self.g
-        planes = self._planes(0)
+        planes = self._planes(g, 0)
         count = g.images * g.groups * places
         begin = self._room(count * g.depth)
         form = GatherForm(self.lanes, self.planner.addresses)
@@ -240,7 +245,7 @@ class _Stages:
 
     def _by_taps(self, shape: Dims) -> None:
         g, tile = self.g, self._tile()
-        planes = 0 if tile.direct else self._planes(tile.places)
+        planes = 0 if tile.direct else self._planes(g, tile.places)
         packed, bias = self._packed(tile.rows)
         result = self._room(math.prod(shape)) if tile.aside else 0
         tiles = -(-g.spanned // tile.places)
@@ -292,9 +297,9 @@ class _Stages:
             self.lanes, rows, vectors, direct, at, self.planner.addresses - 1, self.planner.aside
         )
 
-    def _planes(self, slack: int) -> int:
+    def _planes(self, g: Geometry, slack: int) -> int:
         """Add the stage that fills planes; return where they begin."""
-        g, planner = self.g, self.planner
+        planner = self.planner
         deep, high, wide = g.plane
         rows = g.images * g.groups * g.channels * g.planes * deep * high
         more = -(-slack // wide)

@@ -63,6 +63,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         NUMPY.compile(function, "cpu"),
         tools.pool,
         hosts,
+        tools.launch,
     )
 
 

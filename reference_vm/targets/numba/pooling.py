@@ -51,6 +51,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         (to_numpy(type_.dtype),),
         NUMPY.compile(function, "cpu"),
         tools.pool,
+        launch=tools.launch,
     )
 
 

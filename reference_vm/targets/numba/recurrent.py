@@ -62,6 +62,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         (to_numpy(first.dtype),) * count,
         NUMPY.compile(function, "cpu"),
         tools.pool,
+        launch=tools.launch,
     )
 
 

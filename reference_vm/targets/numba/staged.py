@@ -14,6 +14,7 @@ import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall
 from reference_vm.targets.numba.calling import run_native
+from reference_vm.targets.numba.launch import Launch, header
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.jit.pool import Pool
@@ -26,6 +27,9 @@ It returns ``None`` where the library does better, and raises `DataError` for di
 """
 
 _PLANS_KEPT: Final = 64
+
+_SMALL: Final = 1 << 14
+"""Instructions on single elements up to which the interpreter's lock is kept."""
 
 
 @final
@@ -46,9 +50,14 @@ class StagedKernel:
     hosts: frozenset[int] = frozenset()
     """Which inputs are values that the plan reads, not tensors."""
 
+    launch: Launch | None = None
+    """The fast way to call small kernels from Python, where there is one."""
+
     library: bool = False
     can_fail: bool = False
     _plans: dict[tuple[Any, ...], NativeCall | None] = field(default_factory=dict)
+    _headers: dict[NativeCall, list[Any]] = field(default_factory=dict)
+    """Of the stages of small calls, each with the block that it writes to."""
 
     def native(self, inputs: Sequence[Any]) -> NativeCall | None:
         """Return the stages for operands of these dims; see `bytecode.kernel.Kernel`."""
@@ -56,6 +65,7 @@ class StagedKernel:
         if key not in self._plans:
             if len(self._plans) >= _PLANS_KEPT:
                 self._plans.clear()
+                self._headers.clear()
             self._plans[key] = self.plan(inputs)
         return self._plans[key]
 
@@ -67,15 +77,43 @@ class StagedKernel:
         call = self.native(forms)
         if call is None:
             return self.instead(xp, inputs, outputs)
-        operands = [np.ascontiguousarray(inputs[i]) for i in call.inputs]
+        operands = [inputs[i] for i in call.inputs]
         results = [
             np.empty(shape, dtype) if out is None else out
             for out, shape, dtype in zip(outputs, call.shapes, self.dtypes, strict=True)
         ]
         if all(r.size == 0 for r in results):
             return results
-        run_native(self.pool, call, [*operands, *results])
+        if not self._launched(call, [*operands, *results]):
+            run_native(self.pool, call, [*map(np.ascontiguousarray, operands), *results])
         return results
+
+    def _launched(self, call: NativeCall, arrays: Sequence[Array]) -> bool:
+        """Run a small call the fast way; tell whether that could be done.
+
+        The interpreter's lock is held in each stage, so blocks are shared by all threads; memory
+        that stages share would not be safe from them.
+        """
+        if self.launch is None or call.workspace:
+            return False
+        made = self._headers.get(call)
+        if made is None:
+            made = self._headers[call] = _headers(call, arrays)
+        for made_header, _ in made:
+            if self.launch((made_header, *arrays)):
+                return False
+        return bool(made) or not call.stages
+
+
+def _headers(call: NativeCall, arrays: Sequence[Array]) -> list[Any]:
+    """Return for each stage its header and its block; nothing for a call that is not small."""
+    if any(stage.scratch for stage in call.stages) or sum(s.work for s in call.stages) > _SMALL:
+        return []
+    blocks = [stage.block.copy() for stage in call.stages]
+    return [
+        (header(stage.entry, block.ctypes.data, (stage.low, stage.high), arrays), block)
+        for stage, block in zip(call.stages, blocks, strict=True)
+    ]
 
 
 def _hashable(value: Any) -> Any:

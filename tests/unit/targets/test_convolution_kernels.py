@@ -78,6 +78,7 @@ def test_bytes_are_summed_exactly(zero_points: str) -> None:
     [
         ((1, 32, 50, 7), (32, 1, 3, 3), {"group": 32, "pads": (1, 1, 1, 1)}),
         ((1, 1, 4_000), (20, 1, 400), {"strides": (160,)}),
+        ((2, 1, 1, 5_512), (9, 1, 1, 455), {"strides": (1, 441), "pads": (0, 7, 0, 448)}),
         ((1, 40, 300), (24, 40, 1), {}),
         ((3, 70, 4), (33, 70, 3), {"pads": (1, 1)}),
         ((1, 64, 1, 1), (8, 64, 1, 1), {}),
@@ -89,6 +90,7 @@ def test_bytes_are_summed_exactly(zero_points: str) -> None:
     ids=[
         "depthwise",
         "frames",
+        "padded",
         "pointwise",
         "short",
         "one place",

@@ -89,7 +89,7 @@ def test_code_that_another_printer_made_is_not_used(
 ) -> None:
     function = only_kernel(SOFTMAX)
     NumbaTarget(cache=ObjectCache(tmp_path)).compile(function, "cpu")
-    monkeypatch.setattr(machine, "_printer", lambda: "another")
+    monkeypatch.setattr(machine, "printer", lambda: "another")
 
     target = NumbaTarget(cache=ObjectCache(tmp_path))
     target.compile(function, "cpu")
