@@ -1,16 +1,18 @@
-"""Arguments for a run from the command line: read from a file, or made up."""
+"""Arguments for a run from the command line, read from files or made up; results written."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode, Parameter
+from reference_vm.cli import onnx_data
+from reference_vm.cli.unreadable import Unreadable
 from reference_vm.diagnostics import ExecutionError, catalog
 from reference_vm.types import Poly, ShapeType, TensorType, TupleType, Type
 from reference_vm.types.arrays import to_numpy
@@ -26,38 +28,91 @@ _SIZE: Final = 4
 """What a symbol, and a dim that nothing is known of, is made up to be."""
 
 
-class Unreadable(Exception):
-    """Why a file of arguments cannot be read."""
+class Unwritable(Exception):
+    """Why results cannot be written to a file."""
 
 
-def read(file: Path, code: FunctionCode) -> list[Any]:
-    """Return the arguments in an ``.npz`` file, by parameter; an item of a tuple is ``t.0``.
+def read(files: Sequence[Path], code: FunctionCode) -> list[Any]:
+    """Return the arguments in files: one ``.npz``, one folder, or a ``.npy`` for each parameter.
+
+    An ``.npz`` has them by parameter; an item of a tuple is ``t.0``. A folder is ONNX test data,
+    ``input_0.pb`` and so on.
 
     Raises:
-        ExecutionError: The file lacks one, or holds another.
-        Unreadable: The file cannot be read.
+        ExecutionError: The files lack an argument, or hold another.
+        Unreadable: A file cannot be read.
     """
-    arrays = _stored(file)
+    first = files[0]
+    if len(files) == 1 and first.is_dir():
+        return onnx_data.inputs(first)
+    if all(file.suffix == ".npy" for file in files):
+        return [_array(file) for file in files]
+    if len(files) > 1:
+        raise Unreadable(f"found {len(files)} files, expected one .npz, or .npy for each parameter")
+    arrays = _stored(first)
     expected = [name for p in code.params for name in _names(p.name, p.type)]
     if sorted(arrays) != sorted(expected):
         raise ExecutionError(catalog.argument_names(code.name, tuple(arrays), expected))
     return [_gathered(p.name, p.type, arrays) for p in code.params]
 
 
+def _array(file: Path) -> Any:
+    try:
+        found = np.load(file, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise Unreadable(f"{file}: there is no such file") from error
+    except _DAMAGED as error:
+        raise Unreadable(f"{file}: the file is no array, or holds objects") from error
+    if not isinstance(found, np.ndarray):
+        raise Unreadable(f"{file}: found an archive, expected one array")
+    return found
+
+
+def write(file: Path, results: Any) -> None:
+    """Write results: a tuple's items as ``result.0`` and so on to ``.npz``, one tensor as ``.npy``.
+
+    Raises:
+        Unwritable: The file has another name or cannot be written, or a result is no tensor.
+    """
+    named = dict(_leaves("result", results))
+    if file.suffix not in (".npz", ".npy"):
+        raise Unwritable("expected a name that ends in .npz or .npy")
+    if file.suffix == ".npy" and list(named) != ["result"]:
+        raise Unwritable(f"found {len(named)} results, expected one; write them as .npz")
+    try:
+        if file.suffix == ".npy":
+            np.save(file, named["result"], allow_pickle=False)
+        else:
+            np.savez(file, **named)
+    except OSError as error:
+        raise Unwritable(error.strerror or str(error)) from error
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _leaves(f"{name}.{index}", item)
+    elif isinstance(value, np.ndarray | int):
+        yield name, np.asarray(value)
+    else:
+        raise Unwritable(f"{name} is a {type(value).__name__}, expected tensors")
+
+
 def _stored(file: Path) -> dict[str, Any]:
     """Return the arrays in an ``.npz`` file."""
     if not file.exists():
-        raise Unreadable("there is no such file")
+        raise Unreadable(f"{file}: there is no such file")
     if not file.is_file() or not zipfile.is_zipfile(file):
-        raise Unreadable("found no .npz file, as numpy.savez writes it with arrays by parameter")
+        form = "as numpy.savez writes it with arrays by parameter"
+        raise Unreadable(f"{file}: found no .npz file, {form}")
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except _DAMAGED as error:
-        raise Unreadable("the file is damaged, or holds objects") from error
+        raise Unreadable(f"{file}: the file is damaged, or holds objects") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
-            raise Unreadable(f"{name} is not an array")
+            raise Unreadable(f"{file}: {name} is not an array")
     return arrays
 
 

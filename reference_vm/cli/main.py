@@ -10,11 +10,11 @@ from io import TextIOWrapper
 
 import typer
 
-from reference_vm.cli.commands import explain, opt
+from reference_vm.cli.commands import compile_, disassemble, explain, opt
 from reference_vm.cli.commands import run as run_command
 from reference_vm.diagnostics import DiagnosticError
 
-_COMMANDS = (opt, run_command, explain)
+_COMMANDS = (opt, compile_, run_command, disassemble, explain)
 
 
 def application() -> typer.Typer:

@@ -36,6 +36,17 @@ def read(file: Path) -> Module:
     return parse(text, str(file))
 
 
+def is_saved(file: Path) -> bool:
+    """Whether a file is a program that was compiled and saved, by its first bytes."""
+    if str(file) == "-" or file.suffix in (".hir", ".onnx"):
+        return False
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_SAVED)) == _SAVED
+    except OSError:
+        return False
+
+
 def sizes(written: list[str]) -> dict[str, int]:
     """Return what ``n=8`` says, for each symbol.
 
@@ -73,4 +84,7 @@ def symbols_of(module: Module) -> Iterator[str]:
 
 _SIZE: Final = re.compile(r"\s*(?P<symbol>[A-Za-z_][\w.]*)\s*=\s*(?P<number>[0-9]{1,18})\s*")
 
-__all__ = ["check_symbols", "read", "sizes", "symbols_of"]
+_SAVED: Final = b"PK\3\4"
+"""How an archive begins."""
+
+__all__ = ["is_saved", "check_symbols", "read", "sizes", "symbols_of"]

@@ -91,8 +91,7 @@ def members_of(parts: Parts) -> Mapping[str, Iterable[Part]]:
         CompileError: A weights file is at fault.
     """
     found = _Weights(parts.weights)
-    slots = tuple(map(found.slot, parts.executable.constants))
-    tree = serializer.to_tree(replace(parts.executable, constants=slots))
+    tree = _code(parts, found)
     lowered = parts.lowered
     text = print_module(found.named(lowered)) if isinstance(lowered, Module) else lowered
     members: dict[str, list[Part]] = {
@@ -110,6 +109,20 @@ def members_of(parts: Parts) -> Mapping[str, Iterable[Part]]:
         "digests": {name: digest(content) for name, content in members.items()},
     }
     return {MANIFEST: [_json(manifest)], **members}
+
+
+def code_of(parts: Parts) -> dict[str, Any]:
+    """Return the tree of a program's bytecode, as ``code.json`` has it.
+
+    Raises:
+        CompileError: A weights file is at fault.
+    """
+    return _code(parts, _Weights(parts.weights))
+
+
+def _code(parts: Parts, weights: _Weights) -> dict[str, Any]:
+    slots = tuple(map(weights.slot, parts.executable.constants))
+    return serializer.to_tree(replace(parts.executable, constants=slots))
 
 
 def writer() -> str:

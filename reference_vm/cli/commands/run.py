@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,20 +12,35 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from reference_vm import compiler
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.cli import arguments, programs
-from reference_vm.cli.placing import COSTS, DEFAULT, DEVICE_MAP, FILE, MEMORY, PLACE, POLICY, SPLIT
+from reference_vm.cli.placing import (
+    COSTS,
+    DEFAULT,
+    DEVICE_MAP,
+    EXECUTOR,
+    MEMORY,
+    PLACE,
+    POLICY,
+    SPLIT,
+    Choices,
+)
+from reference_vm.cli.unreadable import Unreadable
 from reference_vm.passes.context import Policy
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
 
 NAME = "run"
-HELP = "run a program or an ONNX model"
+HELP = "run a program, an ONNX model, or what compile wrote"
 
 
 def run(
-    file: FILE,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="a .hir or .onnx file, one that compile wrote, or - for standard input"
+        ),
+    ],
     device_map: DEVICE_MAP = "",
     policy: POLICY = Policy.COPY,
     default: DEFAULT = None,
@@ -33,17 +48,22 @@ def run(
     split: SPLIT = None,
     memory: MEMORY = "",
     costs: COSTS = None,
-    executor: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="who makes the kernels")
-    ] = None,
+    executor: EXECUTOR = None,
     entry: Annotated[str, typer.Option(help="the function to run")] = "main",
     args: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="arguments by parameter, as .npz")
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="arguments by parameter as .npz, one .npy for each, or a folder of ONNX test data",
+        ),
     ] = None,
     size: Annotated[
         list[str] | None, typer.Option(metavar="SYMBOL=N", help="for arguments made up")
     ] = None,
     seed: Annotated[int, typer.Option(help="for arguments made up", min=0)] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write the results as .npz, or one as .npy")
+    ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="print every record")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
@@ -52,46 +72,50 @@ def run(
     Raises:
         DiagnosticError: The program or an argument is at fault, or the run failed.
     """
-    program = compiler.compile(
-        programs.read(file),
-        device_map,
-        policy=policy,
-        default=default,
-        place=place or (),
-        split=split,
-        memory=memory,
-        costs=costs,
-        executor=executor,
-        weights=None if str(file) == "-" else file.parent,
+    choices = Choices(
+        device_map, policy, default, tuple(place or ()), split, memory, costs, executor
     )
-    session = Session(program)
+    session = Session(choices.loaded(file))
     code = session.entry(entry)
-    results = session.run(entry, *_arguments(code, args, programs.sizes(size or []), seed))
+    results = session.run(entry, *_arguments(code, args or [], programs.sizes(size or []), seed))
+    if out is not None:
+        _write(out, results)
     if as_json:
         print(json.dumps(_as_json(results, session.trace)))
         return
-    for line in (*_shown(results, "result"), *_summary(session.trace, trace)):
+    shown = () if out is not None else _shown(results, "result")
+    for line in (*shown, *_summary(session.trace, trace)):
         print(line)
 
 
 def _arguments(
-    code: FunctionCode, file: Path | None, sizes: dict[str, int], seed: int
+    code: FunctionCode, files: Sequence[Path], sizes: dict[str, int], seed: int
 ) -> list[Any]:
     programs.check_symbols(sizes, code.symbols)
-    if file is None:
+    if not files:
         return arguments.made_up(code, sizes, seed)
     if sizes:
         raise typer.BadParameter("is for arguments that are made up", param_hint="--size")
     try:
-        return arguments.read(file, code)
-    except arguments.Unreadable as error:
-        raise typer.BadParameter(f"{file}: {error}", param_hint="--args") from error
+        return arguments.read(files, code)
+    except Unreadable as error:
+        raise typer.BadParameter(str(error), param_hint="--args") from error
+
+
+def _write(out: Path, results: Any) -> None:
+    try:
+        arguments.write(out, results)
+    except arguments.Unwritable as error:
+        raise typer.BadParameter(f"{out}: {error}", param_hint="--out") from error
 
 
 def _shown(value: Any, name: str) -> Iterator[str]:
     if isinstance(value, tuple):
         for index, item in enumerate(value):
             yield from _shown(item, f"{name}[{index}]")
+        return
+    if isinstance(value, str):  # the constructor that a value of a data type was made by
+        yield f"{name}: {value}"
         return
     yield f"{name}: {value.dtype}{list(value.shape)}"
     yield np.array2string(value, threshold=64, edgeitems=3)
@@ -125,5 +149,7 @@ def _as_json(results: Any, trace: Trace) -> dict[str, Any]:
 def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_json_value(v) for v in value]
+    if isinstance(value, str):
+        return value
     data = value.astype(np.float64) if value.dtype.kind not in "biuf" else value
     return {"dtype": str(value.dtype), "shape": list(value.shape), "data": data.ravel().tolist()}
