@@ -31,11 +31,12 @@ from reference_vm.runtime.native.heap import address_of, aligned_words
 from reference_vm.runtime.native.layout import WORD, Command, Left, State
 from reference_vm.runtime.native.leaving import Leaving
 from reference_vm.runtime.native.loop import FUNCTIONS
-from reference_vm.runtime.native.path import Path
+from reference_vm.runtime.native.path import Path, bare
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.remembered import Remembered
 from reference_vm.runtime.native.run import NativeRun, Step
 from reference_vm.runtime.native.shadow import Shadow
+from reference_vm.runtime.native.snapshot import Snapshot
 from reference_vm.runtime.native.stack import Stack
 from reference_vm.runtime.native.translation import tree_of
 from reference_vm.runtime.native.values import Values
@@ -44,7 +45,7 @@ from reference_vm.runtime.symbols import BindError, bind_symbols
 if TYPE_CHECKING:
     from reference_vm.jit.pool import Pool
 
-_PATH: Final = 1 << 16
+PATH: Final = 1 << 16
 """Words that the loop notes before Python takes them over."""
 
 _NATIVE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -68,7 +69,7 @@ class NativeExecutor:
         self._words = aligned_words(State.WORDS)
         self._state = state = address_of(self._words)
         self._cells = (ctypes.c_int64 * State.WORDS).from_address(state)
-        self._log = aligned_words(_PATH)
+        self._log = aligned_words(PATH)
         self._prepare(pool)
         self.program = NativeProgram(image, state, pool)
         self._stack = Stack(state)
@@ -162,7 +163,11 @@ class NativeExecutor:
     ) -> None:
         """Begin a call as the interpreter does."""
         program = self.program
-        values = place_arguments(self._image, code, args, run)
+        try:
+            values = place_arguments(self._image, code, args, run)
+        finally:
+            if path is not None:
+                path.prepare(run.taken())
         symbols = bind_symbols(code, values, self._image.executable.data_types)
         pairs = zip(code.params, values, strict=True)
         slots = [w for p, v in pairs for w in self._values.words(tree_of(p.type), v)]
@@ -171,7 +176,7 @@ class NativeExecutor:
         self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
         self._remembered.add(number, args, instance)
         if path is not None:
-            path.begin(code, values, symbols, run.taken(), self._cells[State.SERIAL])
+            path.begin(code, values, symbols, self._cells[State.SERIAL])
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""
@@ -207,11 +212,23 @@ class NativeExecutor:
                 assert path is not None
                 path.take(self._log, self._log.size)
                 self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
+                if path.is_long:
+                    path.go_on(self._snapshot(run), self._cells[State.RECORDS])
                 return
             case _:
                 self._do(run, path)
                 return
         self._unlog(path)
+
+    def _snapshot(self, run: NativeRun) -> Snapshot:
+        return Snapshot(
+            self._stack.used.copy(),
+            self.program.memory.table.copy(),
+            self._cells[State.SERIAL],
+            [bare(value) for value in self._values.objects],
+            dict(run.live),
+            dict(run.shared),
+        )
 
     def _do(self, run: NativeRun, path: Path | None) -> None:
         """Do one instruction in Python, if the loop cannot do it by now."""
@@ -220,6 +237,7 @@ class NativeExecutor:
             done = self._leaving.do(run, step)
         finally:
             step.serial = self._cells[State.SERIAL]
+            self._cells[State.RECORDS] += sum(kind == "entry" for kind, _ in step.events)
             if path is not None and (done or step.events):
                 path.note(step)
             if not done:

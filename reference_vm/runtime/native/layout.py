@@ -113,7 +113,10 @@ class State(IntEnum):
     """Tensors made of shapes, and their bytes in the next word."""
 
     WRITE_BYTES = 32
-    WORDS = 33
+    RECORDS = 33
+    """Of the trace, since the session began; rather too few than too many."""
+
+    WORDS = 34
 
 
 class Frame(IntEnum):

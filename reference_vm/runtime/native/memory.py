@@ -90,6 +90,7 @@ def register(state: int, address: int, nbytes: int, size: int) -> int:
     store(entry, BufferEntry.CLASS, size)
     store(entry, BufferEntry.HOLDS, 1)
     if size > 0:
+        store(state, State.RECORDS, load(state, State.RECORDS) + 1)
         used = load(state, State.CURRENT) + nbytes
         store(state, State.CURRENT, used)
         if used > load(state, State.PEAK):
@@ -106,6 +107,7 @@ def forget(state: int, entry: int) -> int:
         store(block, 0, load(head, size))
         store(head, size, block)
         store(state, State.CURRENT, load(state, State.CURRENT) - load(entry, BufferEntry.NBYTES))
+        store(state, State.RECORDS, load(state, State.RECORDS) + 1)
     index = load(entry, BufferEntry.REFERENCE) & INDEX_MASK
     store(entry, BufferEntry.REFERENCE, 0)
     store(entry, BufferEntry.ADDRESS, load(state, State.UNUSED))

@@ -3,13 +3,16 @@
 The loop notes the address of each instruction that it runs; where Python did one, the word is odd
 and a `Step` says what happened. The trace is made when somebody asks: the interpreter's own steps
 go the same way once more, on devices that compute nothing and give out no memory, so that its
-records are the interpreter's.
+records are the interpreter's. Of a very long run only the last part is kept, from a `Snapshot`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, final
+
+import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Return
@@ -20,9 +23,13 @@ from reference_vm.runtime.native.heap import Words
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.run import Event, Step
 from reference_vm.runtime.native.shadow import Shadow
+from reference_vm.runtime.native.snapshot import Restoring, Snapshot
 from reference_vm.runtime.sizes import Symbols
 from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.runtime.trace import Trace
+
+SEGMENT: Final = 1 << 20
+"""Instructions after which a part of the way ends, and what is too old is forgotten."""
 
 _DECIDED: Final = (Branch, BranchTag, Jump)
 """Instructions that do nothing but choose the way."""
@@ -38,6 +45,30 @@ def bare(value: Any) -> Any:
 
 
 @final
+@dataclass(slots=True)
+class _Segment:
+    """A part of the way."""
+
+    start: Snapshot | None
+    """Where it begins; ``None``: with the run."""
+
+    records: int
+    """How many came before it."""
+
+    words: list[np.ndarray[Any, np.dtype[np.int32]]] = field(default_factory=list)
+    """The instructions' addresses, from the first of all."""
+
+    steps: list[Step] = field(default_factory=list)
+    """What Python did, in order."""
+
+    length: int = 0
+
+    def instructions(self) -> Iterator[int]:
+        for words in self.words:
+            yield from words.tolist()
+
+
+@final
 class Path:
     """The path of one run."""
 
@@ -50,23 +81,20 @@ class Path:
         self._seen: Mapping[int, Buffer] = {}
         self._last: list[Event] = []
         self._serial = 0
-        self._words: list[Words] = []
-        self.steps: list[Step] = []
-        """What Python did, in order."""
-
+        self._segments = [_Segment(None, 0)]
         self._trace: Trace | None = None
 
+    def prepare(self, events: list[Event]) -> None:
+        """Note what placing the arguments did."""
+        self._first = events
+        self._seen = self._program.memory.seen
+
     def begin(
-        self,
-        code: FunctionCode,
-        values: Sequence[Any],
-        symbols: Symbols,
-        events: list[Event],
-        serial: int,
+        self, code: FunctionCode, values: Sequence[Any], symbols: Symbols, serial: int
     ) -> None:
-        """Note a call, and what placing its arguments did."""
+        """Note a call."""
         self._begun = code, [bare(v) for v in values], symbols
-        self._first, self._serial = events, serial
+        self._serial = serial
         self._seen = self._program.memory.seen
 
     def begin_like(self, code: FunctionCode, forms: Sequence[int], serial: int) -> None:
@@ -95,11 +123,24 @@ class Path:
         step.written = {register: bare(value) for register, value in step.written.items()}
         if step.callee is not None:
             step.callee.registers = [bare(v) for v in step.callee.registers]
-        self.steps.append(step)
+        self._segments[-1].steps.append(step)
 
     def take(self, words: Words, used: int) -> None:
         """Note the way so far."""
-        self._words.append(words[:used].copy())
+        segment = self._segments[-1]
+        segment.words.append((words[:used] - self._program.begin).astype(np.int32))
+        segment.length += used
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a snapshot is to be taken, so that what came before can be forgotten."""
+        return self._segments[-1].length >= SEGMENT
+
+    def go_on(self, snapshot: Snapshot, records: int) -> None:
+        """Begin a segment where the run is now, after so many records; forget what is too old."""
+        self._segments.append(_Segment(snapshot, records))
+        while len(self._segments) > 2 and records - self._segments[1].records >= LIMIT:
+            del self._segments[0]
 
     def end(self, events: list[Event]) -> None:
         """Note what delivering the results did."""
@@ -112,30 +153,37 @@ class Path:
     def trace(self) -> Trace:
         """Return the records."""
         if self._trace is None:
-            self._trace = _Replay(self._program, self._shadow, self._serial, self._seen).trace(self)
+            first = self._segments[0].start
+            serial = self._serial if first is None else first.serial
+            replay = _Replay(self._program, self._shadow, serial, self._seen)
+            self._trace = replay.trace(self)
         return self._trace
-
-    def __iter__(self) -> Iterator[int]:
-        for words in self._words:
-            yield from words.tolist()
 
     def replay(self, onto: _Replay) -> None:
         """Go the way once more."""
-        onto.apply(self._first)
-        begun = self._arguments()
-        if begun is None:
-            return
-        onto.enter(*begun)
-        steps = iter(self.steps)
-        for word in self:
-            place = self._program.places[word & ~1]
+        start = self._segments[0].start
+        if start is not None:
+            Restoring(self._program, self._shadow, start, self._seen).restore(onto)
+        else:
+            onto.apply(self._first)
+            begun = self._arguments()
+            if begun is None:
+                return
+            onto.enter(*begun)
+        for segment in self._segments:
+            self._replay(segment, onto)
+        onto.apply(self._last)
+
+    def _replay(self, segment: _Segment, onto: _Replay) -> None:
+        steps = iter(segment.steps)
+        for word in segment.instructions():
+            place = self._program.places[self._program.begin + (word & ~1)]
             if word & 1:
                 onto.repeat(place.function, place.index, next(steps))
             else:
                 onto.step(place.function, place.index)
         for failed in steps:
             onto.apply(failed.events)
-        onto.apply(self._last)
 
 
 @final

@@ -16,7 +16,7 @@ from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import OutOfMemory
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.native import memory
-from reference_vm.runtime.native.heap import address_of, aligned_words
+from reference_vm.runtime.native.heap import Words, address_of, aligned_words
 from reference_vm.runtime.native.layout import (
     CLASSES,
     CONSTANT,
@@ -66,6 +66,11 @@ class HostPool:
         store(state, State.HEADS, address_of(self._heads))
         store(state, State.SERIAL, 1)
         self._chain(1, _ENTRIES)
+
+    @property
+    def table(self) -> Words:
+        """The entries of all buffers."""
+        return self._table
 
     def make_room(self, nbytes: int) -> bool:
         """Let the loop have a block for so many bytes; return whether there are as many."""

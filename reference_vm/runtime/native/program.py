@@ -136,7 +136,9 @@ class NativeProgram:
         """Write all code to memory, and each function's record."""
         sizes = [sum(map(len, code.instructions)) for code in self.codes]
         self._words = aligned_words(max(1, sum(sizes)))
-        at = address_of(self._words)
+        at = self.begin = address_of(self._words)
+        """Where the code begins."""
+
         for number, (code, size) in enumerate(zip(self.codes, sizes, strict=True)):
             starts = [at + offset for offset in offsets(code)]
             self.starts.append(starts)

@@ -23,7 +23,6 @@ from reference_vm.runtime.native.pool import HostPool
 from reference_vm.runtime.native.translation import Tree, count
 from reference_vm.types.arrays import to_numpy
 
-
 _FEW: Final = 1024
 """Objects that are not looked through."""
 

@@ -120,6 +120,42 @@ fn @total(%l: List[f32[4]], %t: f32[4]) -> f32[4] {
 }
 """
 
+HANDED_TWICE = """
+fn @main(%n: i64[], %x: f32[4]) -> f32[4] { %y = add(%x, %x) %r = @loop(%n, %y, %y) return %r }
+fn @loop(%n: i64[], %x: f32[4], %y: f32[4]) -> f32[4] {
+  %zero = const i64[] 0
+  %more = greater(%n, %zero)
+  %r = if %more {
+    %one = const i64[] 1
+    %m = subtract(%n, %one)
+    %z = add(%x, %y)
+    %s = @loop(%m, %z, %y)
+    yield %s
+  } else { %e = subtract(%x, %y) yield %e }
+  return %r
+}
+"""
+
+ANY_DIMS = """
+fn @main(%n: i64[], %x: f32[?]) -> f32[?] { %r = @grow(%n, %x) return %r }
+fn @grow(%n: i64[], %x: f32[k]) -> f32[?] {
+  %zero = const i64[] 0
+  %more = greater(%n, %zero)
+  %r: f32[?] = if %more {
+    %one = const i64[] 1
+    %m = subtract(%n, %one)
+    %y = add(%x, %x)
+    %s = @grow(%m, %y)
+    yield %s
+  } else {
+    %c = concat(%x, %x, axis = 0)
+    %z: f32[?] = match_cast(%c)
+    yield %z
+  }
+  return %r
+}
+"""
+
 SAMPLES = {
     "chain": Sample(
         "fn @main(%x: f32[4]) -> f32[4] { %a = add(%x, %x) %b = multiply(%a, %x) %c = add(%b, %a)"
@@ -235,6 +271,12 @@ SAMPLES = {
         "fn @main(%x: f32[n, 1], %y: f32[m]) -> f32[n, m] { %s = add(%x, %y) return %s }",
         [(X.reshape(4, 1), LONG), (X.reshape(4, 1), X[:1]), (X[:1].reshape(1, 1), LONG)],
     ),
+    "sums of rows": Sample(
+        "fn @main(%x: f32[2, m]) -> f32[2] { %s = sum(%x, axis = [1]) return %s }",
+        [(LONG.reshape(2, 3),), (X.reshape(2, 2),), (X[:0].reshape(2, 0),)],
+    ),
+    "handed twice": Sample(HANDED_TWICE, [(number(3), X), (number(0), X)], fuse=False),
+    "call of any dims": Sample(ANY_DIMS, [(number(2), X), (number(2), LONG), (number(1), X)]),
     "sum and softmax": Sample(
         "fn @main(%x: f32[n, m]) -> (f32[n], f32[n, m]) {\n"
         "%s = sum(%x, axis = [1]) %t = softmax(%x, axis = 1) %p = (%s, %t) return %p }",
