@@ -131,10 +131,10 @@ class _Examination:
         args = [self.inputs[param.name] for param in module.by_name["main"].params]
         self.step("running CPU-only")
         alone = Session(rv.compile(module))
-        baseline = _observe(alone, args)
+        baseline = observe(alone, args)
         self.step("running split")
         split = Session(rv.compile(module, device_map=DEVICES, split=SPLIT))
-        placed = _observe(split, args)
+        placed = observe(split, args)
         records = split.trace
         self.step("judging")
         verdict = judge(module, "main", args, placed, baseline)
@@ -237,7 +237,8 @@ def relative_difference(ours: Array, theirs: Array) -> float:
     return worst / scale if scale else worst
 
 
-def _observe(session: Session, args: Sequence[Array]) -> Observation:
+def observe(session: Session, args: Sequence[Array]) -> Observation:
+    """Run ``main`` and return its results and all that it computed on the way."""
     results = session.run("main", *args, keep=True)
     return Observation(results=results, intermediates=session.intermediates)
 
