@@ -9,6 +9,7 @@ from typing import Final
 from tests.mutants import (
     compilation,
     evidence,
+    functions,
     kernel_edges,
     kernels,
     memory_plan,
@@ -36,6 +37,7 @@ FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
         "Compilation": compilation.MUTANTS,
         "Rewriting": rewriting.MUTANTS,
         "Regions": regions.MUTANTS,
+        "Functions": functions.MUTANTS,
     }
 )
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from reference_vm import compiler
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import Branch, Instruction, Jump
+from reference_vm.bytecode.instructions import Branch, BranchTag, Instruction, Jump
 from reference_vm.codegen.emit import emit as emit_code
 from tests.mutants.mutant import Replacement
 
@@ -27,7 +27,7 @@ def rewritten(function: FunctionCode, change: Change) -> FunctionCode:
 def _led(instruction: Instruction, starts: Sequence[int]) -> Instruction:
     if isinstance(instruction, Jump):
         return replace(instruction, to=starts[instruction.to])
-    if isinstance(instruction, Branch):
+    if isinstance(instruction, Branch | BranchTag):
         return replace(instruction, orelse=starts[instruction.orelse])
     return instruction
 
