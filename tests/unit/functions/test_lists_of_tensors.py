@@ -81,7 +81,8 @@ module {
     } else { yield %so_far }
     return %r
   }
-  fn @main(%x: DT[n, ?], %first: DT[?], %second: DT[?]) -> (DT[?], DT[?], DT[?, ?]) @host attrs { entry = true } {
+  fn @main(%x: DT[n, ?], %first: DT[?], %second: DT[?]) -> (DT[?], DT[?], DT[?, ?])
+      attrs { entry = true } {
     %dims = shape_of(%x, end = 1)
     %sizes = shape_to_tensor(%dims)
     %count = squeeze(%sizes, axes = [0])
