@@ -23,7 +23,7 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.in_place import elementwise_pairs
 from reference_vm.targets.numba.makers import MAKERS
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Maker, Tools
 from reference_vm.targets.numba.product_form import product_form
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
@@ -91,6 +91,9 @@ class NumbaTarget:
     cache: ObjectCache | None = None
     """Where object code is kept; ``None`` for the user's own folder."""
 
+    makers: tuple[Maker, ...] = MAKERS
+    """What compiles functions, asked in this order."""
+
     threads: int | None = None
     """How many threads share a large kernel; ``None`` for the pool of the process."""
 
@@ -123,7 +126,7 @@ class NumbaTarget:
     def compile(self, function: Function, device_kind: str) -> Kernel:
         if self._fails(function):
             return self.library.compile(function, device_kind)
-        for make in MAKERS:
+        for make in self.makers:
             kernel = make(function, self._tools)
             if kernel is not None:
                 return kernel
