@@ -1,7 +1,11 @@
 """The reference as a backend of `hettest`, like everybody else's.
 
 Every run is watched closely: memory is poisoned when its value dies, and what kernels read and
-computed is kept. Options of its own (`Options.extra`) turn that off, and reach the compiler:
+computed is kept. That is the interpreter's work. ``reference_vm:executor=native`` has all programs
+run by the native executor instead, which keeps no intermediates and times nothing;
+``reference_vm:executor=interpreter`` has those interpreted too that are only timed.
+
+Options of a program (`Options.extra`) turn watching off, and reach the compiler:
 
 =================  ============================================================================
 ``intermediates``  keep what kernels read and computed (default true)
@@ -35,6 +39,7 @@ from hettest.backend.protocol import (
     Rejected,
     Timing,
 )
+from hettest.errors import UsageError
 from reference_vm import compiler
 from reference_vm.devices.api import DeviceApi, DeviceDescription, Tensor, nbytes_of
 from reference_vm.devices.catalog import KINDS, describe, open_device
@@ -64,12 +69,18 @@ CAPABILITIES: Final = frozenset(
         "construct:adt|closure|function|if|match|recursion|tuple|weights",
         "shape:symbolic|unknown-dim|unknown-rank|data-dependent",
         "policy:copy|replicate|error",
-        "observe:placement|copies|bytes|memory|intermediates|profile|meter|perturbation",
+        "observe:placement|copies|bytes|memory|meter|perturbation",
+        "observe:intermediates|profile",
         "input:hir",
         "diagnostics:line|codes|data",
         "semantics:pinned",
     }
 )
+
+EXECUTORS: Final = ("native", "interpreter")
+
+_INTERPRETED: Final = frozenset({"observe:intermediates|profile"})
+"""What only the interpreter can show."""
 
 
 @final
@@ -77,7 +88,19 @@ class Backend:
     """Compiles and runs programs on the reference."""
 
     name: Final = "reference_vm"
-    capabilities: Final = CAPABILITIES
+
+    def __init__(self, executor: str = "") -> None:
+        if executor not in ("", *EXECUTORS):
+            expected = " or ".join(EXECUTORS)
+            raise UsageError(
+                f"backend reference_vm: found executor {executor}, expected {expected}"
+            )
+        self._executor = executor
+        self.capabilities = CAPABILITIES - (_INTERPRETED if self._is_native else frozenset())
+
+    @property
+    def _is_native(self) -> bool:
+        return self._executor == "native"
 
     def devices(self) -> Sequence[DeviceInfo]:
         return tuple(map(_info, _descriptions()))
@@ -100,11 +123,13 @@ class Backend:
             compiled = compiler.compile(
                 module, device_map, policy=options.policy, default=options.default, **extra
             )
+            interpreter = self._executor == "interpreter"
             if options.purpose is Purpose.TIME:
-                return TimedExecutable(Session(compiled, trace=False))
+                return TimedExecutable(Session(compiled, trace=False, interpreter=interpreter))
             watched = options.purpose is Purpose.CHECK
-            session = Session(compiled, checked=checked and watched)
-            return Executable(session, keep and watched, doubled)
+            session = Session(compiled, checked=checked and watched, interpreter=interpreter)
+            kept = keep and watched and not self._is_native
+            return Executable(session, kept, doubled, profile=not self._is_native)
         except DiagnosticError as error:
             raise _rejected("compile", error) from error
 
@@ -170,6 +195,8 @@ class Executable:
     doubled: DeviceName | None = None
     """The device whose floating results are doubled; nothing is kept of such a run."""
 
+    profile: bool = True
+
     def run(self, entry: str, args: Sequence[Any], mode: Mode = Mode.DIRECT) -> Observation:
         """Run an entry.
 
@@ -180,7 +207,7 @@ class Executable:
         observer = self._observer()
         try:
             results = self.session.run(
-                entry, *args, keep=self.keep, profile=True, observer=observer
+                entry, *args, keep=self.keep, profile=self.profile, observer=observer
             )
         except DiagnosticError as error:
             raise _rejected("run", error) from error
@@ -197,7 +224,7 @@ class Executable:
             intermediates=observer.kept.found
             if isinstance(observer, Telling)
             else self.session.intermediates,
-            profile=tuple(timings(trace)),
+            profile=tuple(timings(trace)) if self.profile else None,
             metered=_since(before, self._readings()),
         )
 

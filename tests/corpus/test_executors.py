@@ -22,9 +22,9 @@ PARTS = 8
 
 @pytest.fixture(scope="module")
 def items() -> Sequence[Item]:
-    """One item of each case, binding, policy and default that runs; its runs come together."""
+    """One item of each case and binding that runs; its runs come together."""
     found = select(cases(corpus_root()), DEVICES).items
-    chosen = {(i.case.id, tuple(i.binding.items()), i.policy, i.default): i for i in found if i.run}
+    chosen = {(i.case.id, tuple(i.binding.items())): i for i in found if i.run}
     return tuple(chosen.values())
 
 

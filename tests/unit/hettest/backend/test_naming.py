@@ -92,7 +92,8 @@ def test_whatever_takes_any_option_gets_texts() -> None:
         (f"{HERE}:Choosy:scale=big", "option scale is 'big', expected a number"),
         (f"{HERE}:Choosy:checked=perhaps", "option checked is 'perhaps', expected true or false"),
         (f"{HERE}:needs_a_path", "needs an option path: .*:needs_a_path:path="),
-        ("reference_vm:x=1", "has no option x; its options are none"),
+        ("reference_vm:x=1", "has no option x; its options are executor"),
+        ("reference_vm:executor=fast", "found executor fast, expected native or interpreter"),
     ],
 )
 def test_what_makes_no_sense_is_wrong_usage(name: str, message: str) -> None:
