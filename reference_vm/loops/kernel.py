@@ -83,4 +83,13 @@ class Product:
     """
 
 
-LoopRule: TypeAlias = Union[Elementwise, Reduce, Rows, Move, Product]
+@final
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Sums over windows: a convolution. It has no loop nest.
+
+    A target may take one `relu` of the result into the same kernel, as each tile is stored.
+    """
+
+
+LoopRule: TypeAlias = Union[Elementwise, Reduce, Rows, Move, Product, Correlation]

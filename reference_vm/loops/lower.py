@@ -17,6 +17,7 @@ from reference_vm.ir.nodes import Binding, Call, Constant, Function, MakeTuple, 
 from reference_vm.loops.code import Code, Number
 from reference_vm.loops.expand import convert, expand, widen
 from reference_vm.loops.kernel import (
+    Correlation,
     Elementwise,
     LoopRule,
     Move,
@@ -202,7 +203,7 @@ class _Lowering:
                 return convert(self._reduce(rule, call, view), dtype)
             case Move():
                 return self._move(rule, call, view)
-            case Product():
+            case Product() | Correlation():
                 raise NoLoops(f"{call.op} is no loop nest")
 
     def _literal(self, constant: Constant) -> Number:

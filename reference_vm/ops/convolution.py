@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from reference_vm.loops.kernel import Correlation
 from reference_vm.ops.checks import agree_on_dtype, expect_rank, tensor_of
 from reference_vm.ops.convolution_transpose import CONV_TRANSPOSE
 from reference_vm.ops.correlation import correlate
@@ -132,6 +133,7 @@ CONV: Final = OpDef(
     infer=_infer_conv,
     compute=_compute_conv,
     attrs=_ATTRS,
+    loops=Correlation(),
     origin="onnx",
 )
 

@@ -50,7 +50,7 @@ from reference_vm.ir.nodes import (
     with_blocks,
 )
 from reference_vm.ir.rewrite import free_vars, walk
-from reference_vm.loops.kernel import Product
+from reference_vm.loops.kernel import Correlation, Product
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.context import PassContext, Property, TargetTraits
 from reference_vm.passes.fusion_groups import GroupFinder
@@ -221,9 +221,9 @@ class _Fuser:
             yield Binding(result, Project(whole, index))
 
     def _is_taken(self, work: Sequence[Binding], function: Function) -> bool:
-        """Whether the target has one kernel for ``work``: of matrix products it may not."""
+        """Whether the target has one kernel for ``work``: of products and windows it may not."""
         ops = [op for b in work if (op := self._work(b)) is not None]
-        if len(work) == 1 or not any(isinstance(op.loops, Product) for op in ops):
+        if len(work) == 1 or not any(isinstance(op.loops, Product | Correlation) for op in ops):
             return True
         traits = self._target(work[0].var.type)
         return traits is not None and traits.takes(function)

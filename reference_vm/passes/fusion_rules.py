@@ -7,6 +7,7 @@ the domain or that of a row's result, with or without the folded axes.
 A matrix product begins a group: its operands may be transposed by it alone, and what follows on its
 result joins while it has the result's shape. A second product joins if its left operand is a row
 fold of the first, as in attention; a transpose of a product that keeps its rows ends a group.
+A convolution begins a group that one ``relu`` of its result ends.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from enum import Enum, auto
 from typing import TypeAlias, final
 
 from reference_vm.ir.nodes import Binding, Call, Var
-from reference_vm.loops.kernel import Elementwise, LoopRule, Move, Product, Reduce
+from reference_vm.loops.kernel import Correlation, Elementwise, LoopRule, Move, Product, Reduce
 from reference_vm.loops.lower import NoLoops, row_axes_of
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.types import TensorType, VirtualDevice
@@ -36,6 +37,8 @@ class Kind(Enum):
 
     MOVE = auto()
     PRODUCT = auto()
+    WINDOWS = auto()
+    """A convolution."""
 
 
 @final
@@ -55,6 +58,9 @@ class Form:
 
     closed: bool = False
     """Whether nothing may join it."""
+
+    windows: bool = False
+    """Whether it is a convolution and nothing else."""
 
     def accepts(self, shape: Shape) -> bool:
         """Whether a value of this shape has a place in the loops."""
@@ -90,6 +96,9 @@ class Step:
     keeps_rows: bool = False
     """For a transpose: whether a product may write its rows to where they go."""
 
+    ends_windows: bool = False
+    """Whether a convolution may compute it as it stores its result."""
+
     def alone(self) -> Form:
         """Return the form of a group of this operator only."""
         match self.kind:
@@ -99,6 +108,8 @@ class Step:
                 return Form(self.shape, moved=True, lone=True)
             case Kind.PRODUCT:
                 return Form(self.shape, products=1, bare=True)
+            case Kind.WINDOWS:
+                return Form(self.shape, windows=True)
             case Kind.MAP | Kind.ROWS:
                 return Form(self.shape, self.rows)
 
@@ -118,6 +129,9 @@ class Step:
         work = self.kind not in (Kind.PRODUCT, Kind.MOVE)
         if group.closed or (work and form.products + group.products > 1):
             return None
+        if group.windows or form.windows:
+            ends = group.windows and sole and self.ends_windows
+            return Form(self.shape, closed=True) if ends else None
         match self.kind:
             case Kind.MAP:
                 return _followed(self._mapped(form, group, inside, free), form, group)
@@ -125,6 +139,8 @@ class Step:
                 return self._moved(group, free, sole)
             case Kind.PRODUCT:
                 return self._multiplied(form, group, inside, free, sole)
+            case Kind.WINDOWS:
+                return None
             case Kind.FOLD | Kind.ROWS:
                 fits = all(self.shapes[i] == group.domain for i in inside)
                 same = group.rows in (0, self.rows) and group.domain == form.domain
@@ -206,7 +222,8 @@ class StepReader:
         exact, place = op.has(Trait.EXACT), binding.var.tensor.vdevice
         shape = self.shape(binding.var)
         keeps = kind is Kind.MOVE and _keeps_rows(call, len(shapes[0]))
-        return Step(kind, operands, shapes, shape, rows, exact, place, limit, keeps)
+        ends = op.name == "relu"
+        return Step(kind, operands, shapes, shape, rows, exact, place, limit, keeps, ends)
 
     def _kind(
         self, binding: Binding, call: Call, rule: LoopRule | None, shapes: Sequence[Shape]
@@ -220,6 +237,8 @@ class StepReader:
                 return Kind.MOVE, 0
             case Product():
                 return Kind.PRODUCT, 0
+            case Correlation():
+                return Kind.WINDOWS, 0
             case None | Move():
                 return None
         try:

@@ -18,9 +18,10 @@ from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
 from reference_vm.jit.machine import Machine
 from reference_vm.ops.windows import windows_of
+from reference_vm.targets.numba.conv_form import convolution_of
 from reference_vm.targets.numba.conv_geometry import Geometry, geometry
 from reference_vm.targets.numba.dots import block_columns
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, operators
 from reference_vm.targets.numba.planes import (
     PackForm,
     PlanesForm,
@@ -41,8 +42,6 @@ from reference_vm.types import DType, TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, F16, F32, F64
 
-OPERATORS: Final = frozenset({"conv", "conv_integer"})
-
 _ALIGNMENT: Final = 64
 
 _LONG: Final = 32
@@ -57,10 +56,10 @@ _CHUNKS: Final = 8
 
 def make(function: Function, tools: Tools) -> Kernel | None:
     """Return the kernel of a convolution; see `making.Maker`."""
-    bindings = tuple(function.body.bindings())
-    call = bindings[0].value
-    if len(bindings) != 1 or not isinstance(call, Call) or call.op not in OPERATORS:
+    found = convolution_of(function)
+    if found is None:
         return None
+    call, relu = found
     types = [a.type if isinstance(a, Var) else None for a in call.args]
     x = types[0]
     if not isinstance(x, TensorType) or x.rank is None or not 3 <= x.rank <= 5:
@@ -68,11 +67,11 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     if x.dtype == F16 and not tools.machine.converts_f16:
         return None
     places = [function.params.index(a) if isinstance(a, Var) else None for a in call.args]
-    result = bindings[0].var.tensor.dtype
-    plan = _Planner(call, tuple(places), tuple(types), result, tools.machine)
+    result = function.body.result.tensor.dtype
+    plan = _Planner(call, tuple(places), tuple(types), result, tools.machine, relu)
     return StagedKernel(
         function.name,
-        (call.op,),
+        operators(function),
         plan.plan,
         (to_numpy(result),),
         NUMPY.compile(function, "cpu"),
@@ -93,6 +92,8 @@ class _Planner:
     types: Sequence[Any]
     result: DType
     machine: Machine
+    relu: bool
+    """Whether what is below 0 becomes 0 in the result."""
 
     def __post_init__(self) -> None:
         given = [p for p in self.places if p is not None]
@@ -195,7 +196,9 @@ class _Stages:
         at = [planner.address(i) for i in range(3)]
         assert at[0] is not None
         assert at[1] is not None
-        form = RowsForm(self.lanes, direct, at[0], at[1], at[2], planner.addresses - 1)
+        form = RowsForm(
+            self.lanes, direct, at[0], at[1], at[2], planner.addresses - 1, planner.relu
+        )
         blocks = -(-places // block_columns(self.lanes))
         units = g.images * g.groups * blocks
         chunk = -(-g.features // max(1, -(-_CHUNKS // units)))
@@ -294,7 +297,14 @@ class _Stages:
         wide = self.planner.source(0).dtype in (F32, F64)
         direct = g.in_place and wide and found.masked
         return Tile(
-            self.lanes, rows, vectors, direct, at, self.planner.addresses - 1, self.planner.aside
+            self.lanes,
+            rows,
+            vectors,
+            direct,
+            at,
+            self.planner.addresses - 1,
+            self.planner.aside,
+            self.planner.relu,
         )
 
     def _planes(self, g: Geometry, slack: int) -> int:

@@ -62,15 +62,16 @@ def block_columns(lanes: Lanes) -> int:
     return COLUMNS * tile_columns(lanes)
 
 
-def print_dots(out: Assembly, lanes: Lanes) -> None:
-    """Write the function ``@dots`` into a module."""
+def print_dots(out: Assembly, lanes: Lanes, *, relu: bool = False) -> None:
+    """Write the function ``@dots`` into a module; with ``relu``, what is below 0 becomes 0."""
     columns = tile_columns(lanes)
-    _print_tile(out, lanes, "wide", lanes.count // columns, columns)
-    _print_tile(out, lanes, "tall", lanes.count, 1)
+    _print_tile(out, lanes, "wide", (lanes.count // columns, columns), relu)
+    _print_tile(out, lanes, "tall", (lanes.count, 1), relu)
     _print_loops(out, lanes)
 
 
-def _print_tile(out: Assembly, lanes: Lanes, name: str, height: int, width: int) -> None:
+def _print_tile(out: Assembly, lanes: Lanes, name: str, size: tuple[int, int], relu: bool) -> None:
+    height, width = size
     define = f"define internal void @{name}({', '.join(_TILE)}) noinline nounwind"
     with out.function(define):
         rows = _lines(out, lanes, ("%a", "%a_row", "%rows"), height)
@@ -102,7 +103,7 @@ def _print_tile(out: Assembly, lanes: Lanes, name: str, height: int, width: int)
         sums = out.loop(whole, "%depth", step_size, carried, last)
         total = lanes.sums(out, sums)
         if width > 1:
-            _print_results(out, lanes, total, width)
+            _print_results(out, lanes, total, width, relu)
             return
         ordered = out.both(
             out.compare("eq", "%first_row", "1"),
@@ -111,8 +112,8 @@ def _print_tile(out: Assembly, lanes: Lanes, name: str, height: int, width: int)
         )
         out.choose(
             ordered,
-            lambda: lanes.store(out, lanes.add(out, lanes.load(out, "%first"), total), "%c"),
-            lambda: _print_results(out, lanes, total, width),
+            lambda: _print_vector(out, lanes, total, relu),
+            lambda: _print_results(out, lanes, total, width, relu),
         )
 
 
@@ -128,7 +129,12 @@ def _lines(
     ]
 
 
-def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int) -> None:
+def _print_vector(out: Assembly, lanes: Lanes, sums: Value, relu: bool) -> None:
+    total = lanes.add(out, lanes.load(out, "%first"), sums)
+    lanes.store(out, lanes.relu(out, total) if relu else total, "%c")
+
+
+def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int, relu: bool) -> None:
     last_row, last_col = out.sub("%rows", "1"), out.sub("%cols", "1")
     places = [divmod(lane, width) for lane in range(lanes.count)]
     for lane, (row, column) in enumerate(places):
@@ -141,6 +147,9 @@ def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int) -> None
         value = out.step(f"extractelement {lanes.type} {sums}, i64 {lane}")
         first = out.load(lanes.element, place("%first"))
         total = out.step(f"fadd {lanes.element} {first}, {value}")
+        if relu:
+            kept = out.step(f"fcmp ugt {lanes.element} {total}, 0.0")
+            total = out.step(f"select i1 {kept}, {lanes.element} {total}, {lanes.element} 0.0")
         out.store(lanes.element, total, place("%c"))
 
 

@@ -41,6 +41,8 @@ class RowsForm:
     w: int
     bias: int | None
     y: int
+    relu: bool = False
+    """Whether what is below 0 becomes 0."""
 
     def words(self) -> Words:
         return Words(self.y + 1, ROWS)
@@ -61,7 +63,7 @@ class GatherForm:
 def print_rows(form: RowsForm) -> str:
     """Return the kernel; its range counts images, groups, blocks of places, chunks of channels."""
     out, lanes = Assembly(), form.lanes
-    print_dots(out, lanes)
+    print_dots(out, lanes, relu=form.relu)
     with out.kernel():
         words = form.words()
         read = {name: words.read(out, name) for name in ROWS}

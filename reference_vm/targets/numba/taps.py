@@ -202,7 +202,7 @@ class _Taps:
         weights = out.at(place.weights, lanes.element, out.mul(channel, self.read["depth"]))
         sums = self._sums(place, height, channel, weights)
         if self.tile.relu:
-            sums = [_relu(out, lanes, value) for value in sums]
+            sums = [lanes.relu(out, value) for value in sums]
         target = out.at(place.target, lanes.element, out.mul(channel, self.size))
         out.choose(
             self.whole,
@@ -254,14 +254,6 @@ class _Taps:
         listed = [str(height), self.size, self.w, self.h, self.d, *words]
         arguments = ", ".join(f"i64 {v}" for v in listed)
         self.out.do(f"call void @spill(ptr {self.buffer}, ptr {target}, {arguments})")
-
-
-def _relu(out: Assembly, lanes: Lanes, value: Value) -> Value:
-    """Return the greater of ``value`` and 0, or NaN."""
-    below = out.step(f"fcmp olt {lanes.type} {value}, {lanes.zero}")
-    mask = f"<{lanes.count} x i1>"
-    chosen = f"select {mask} {below}, {lanes.type} {lanes.zero}, {lanes.type} {value}"
-    return out.step(chosen)
 
 
 def _print_spill(tile: Tile, out: Assembly) -> None:

@@ -22,6 +22,7 @@ from reference_vm.loops.kernel import LoopRule, Move
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.in_place import elementwise_pairs
+from reference_vm.targets.numba.conv_form import convolution_of
 from reference_vm.targets.numba.makers import MAKERS
 from reference_vm.targets.numba.making import Maker, Tools
 from reference_vm.targets.numba.product_form import product_form
@@ -51,7 +52,7 @@ class NumbaTraits:
         return MAX_FUSED
 
     def takes(self, function: Function) -> bool:
-        return product_form(function, LOOPS) is not None
+        return product_form(function, LOOPS) is not None or convolution_of(function) is not None
 
     def packs(self, function: Function) -> tuple[int, ...]:
         form = product_form(function, LOOPS)

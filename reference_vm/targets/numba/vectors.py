@@ -113,6 +113,12 @@ class Lanes:
         out.declared.add(f"{kind} @{name}({kind}, {kind}, {kind})")
         return out.step(f"call {kind} @{name}({kind} {x}, {kind} {y}, {kind} {total})")
 
+    def relu(self, out: Assembly, value: Value) -> Value:
+        """Return the greater of each lane and 0; NaN where it is NaN."""
+        kept = out.step(f"fcmp ugt {self.type} {value}, {self.zero}")
+        mask = f"<{self.count} x i1>"
+        return out.step(f"select {mask} {kept}, {self.type} {value}, {self.type} {self.zero}")
+
     def sums(self, out: Assembly, vectors: Sequence[Value]) -> Value:
         """Return one vector whose lane i is the sum of the lanes of ``vectors[i]``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reference_vm.ir.nodes import Binding, Block, Call, Var
 from reference_vm.ops.definition import DataError
 from tests.unit.targets.judged import check, function_of, native
 
@@ -116,3 +118,21 @@ def test_dims_that_do_not_fit_are_refused() -> None:
     kernel = native(function_of("conv", [_numbers(1, 4, 8), _numbers(2, 4, 3)]))
     with pytest.raises(DataError, match="3 channels do not fit"):
         kernel.native([(1, 3, 8), (2, 4, 3)])
+
+
+@pytest.mark.parametrize("shapes", [((2, 3, 9, 30), (9, 3, 3, 3)), ((1, 40, 4), (9, 40, 3))])
+def test_relu_of_a_convolution_is_one_kernel_and_the_same_bits(shapes: Any) -> None:
+    x, w = (_numbers(*shape) for shape in shapes)
+    x[0, 0, 1] = np.nan
+    conv = function_of("conv", [x, w])
+    (plain,) = native(conv)(np, [x, w], [None])
+    whole = Var("y", conv.body.result.tensor)
+    relu = Binding(whole, Call("relu", (conv.body.result,)))
+    body = Block((*conv.body.bindings(), relu), whole)
+
+    kernel = native(replace(conv, body=body))
+
+    assert kernel.ops == ("conv", "relu")
+    (found,) = kernel(np, [x, w], [None])
+    np.testing.assert_array_equal(found, np.where(plain <= 0, np.float32(0), plain))
+    assert not np.signbit(found[found == 0]).any()
