@@ -196,7 +196,7 @@ def condition(scope: Scope) -> str:
 
 
 def branch(writer: Writer, scope: Scope, depth: int) -> None:
-    asked = condition(scope)
+    asked = scope.ranked(condition(scope))
     then = writer.region(scope, depth, is_tensor)
     sample: Array = _of(then, scope)
     any_rank = scope.rng.random() < 0.1
