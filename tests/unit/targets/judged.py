@@ -15,6 +15,7 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.oracle.estimate import Estimate
 from reference_vm.oracle.evaluate import evaluate
 from reference_vm.targets.numba.target import NUMBA
+from reference_vm.targets.target import Target
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.arrays import from_numpy, to_numpy
 from tests.unit.targets.kernels import one_call
@@ -33,9 +34,9 @@ def function_of(op: str, operands: Sequence[Array], **attrs: Any) -> Function:
     return one_call(OPS[op], types, Attrs(**attrs))
 
 
-def native(function: Function) -> Kernel:
+def native(function: Function, target: Target = NUMBA) -> Kernel:
     """Return the kernel of ``function``, which must not be a library's."""
-    kernel = NUMBA.compile(function, "cpu")
+    kernel = target.compile(function, "cpu")
     assert not kernel.library, f"{function.name} is left to the library"
     return kernel
 
@@ -87,12 +88,13 @@ def check(
     operands: Sequence[Array],
     parts: int = 3,
     hosts: frozenset[int] = frozenset(),
+    target: Target = NUMBA,
 ) -> None:
     """Fail unless the kernel, called at once or in parts, computes what the oracle means.
 
     ``hosts`` are the operands whose data is read on the host.
     """
-    kernel = native(function)
+    kernel = native(function, target)
     called = list(kernel(np, operands, [None] * len(_types(function))))
     meant = evaluate(Module(functions=(function,)), function.name, operands).result
     estimates = meant if isinstance(meant, tuple) else (meant,)
