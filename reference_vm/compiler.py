@@ -31,6 +31,7 @@ from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.pack_weights import PackWeights
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.roles import first_use
+from reference_vm.program.memory import check_memory
 from reference_vm.program.program import Program
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import check_executor
@@ -88,7 +89,8 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         plan_memory: Whether storage is reused by a plan; otherwise each result has its own.
         executor: The target that makes kernels: ``numpy`` or ``numba``.
         weights: The folder of the weights files that the module names.
-        check: Whether each pass is held to its contract.
+        check: Whether each pass is held to its contract, and the bytecode to its use of memory; it
+            then says where values die, so that a session with ``checked=True`` sees a later read.
 
     Raises:
         CompileError: The program is at fault, or an option is.
@@ -104,9 +106,12 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         passes += (Fuse(fuse), PackWeights())
     passes += (LambdaLift(),)
     if plan_memory:
-        passes += (PlanMemory(),)
+        passes += (PlanMemory(poison=check),)
     module = pipeline.run(module, passes, ctx, check=check)
-    return assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
+    program = assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
+    if check:
+        check_memory(program)
+    return program
 
 
 def explain(

@@ -3,7 +3,8 @@
 Each tensor of a variable is a *leaf*. What makes memory *owns* it: a kernel, a copy, an operator on
 the host. A view, an alias, a tuple or an item of one is another name for what somebody owns. What a
 branch yields is owned by the branch's own result: the arm hands it over if nothing else reads it
-later, and otherwise both *share* it. For::
+later, and otherwise both *share* it. A donated parameter that is
+a tensor owns what the caller gave away. For::
 
     %s = @add(%a, %b)
     %r = reshape(%s, %to)
@@ -39,7 +40,7 @@ from reference_vm.ir.nodes import (
     operands,
 )
 from reference_vm.ops.definition import OpDef, Trait
-from reference_vm.types import TupleType
+from reference_vm.types import TensorType, TupleType
 
 Owner: TypeAlias = "tuple[Var, int]"
 """A variable that is given memory, and which of its leaves."""
@@ -74,6 +75,9 @@ class Owners:
     returned: set[Owner] = field(default_factory=set)
     """Those that the function returns, on some path."""
 
+    given: set[Owner] = field(default_factory=set)
+    """Those that the caller gave away: donated parameters."""
+
     divided: set[Owner] = field(default_factory=set)
     """Those that live on elsewhere where an arm yields them: their memory has other names."""
 
@@ -92,10 +96,20 @@ class Owners:
 def owners(function: Function, ops: Mapping[str, OpDef], counted: frozenset[Var]) -> Owners:
     """Return the owners of ``function``, and where they die."""
     found = Owners()
+    for position in sorted(function.donated):
+        param = function.params[position]
+        if param not in counted and isinstance(param.type, TensorType):
+            found.roots[param] = ((param, 0),)
+            found.given.add((param, 0))
     _Roots(found, ops, counted).block(function.body)
     found.returned = found.of((function.body.result,))
-    _Deaths(found).block(function.body, set(found.returned))
+    wanted = _Deaths(found).block(function.body, set(found.returned))
+    found.deaths[0, START] += sorted(found.given - wanted, key=_order)
     return found
+
+
+def _order(owner: Owner) -> tuple[str, int]:
+    return owner[0].name, owner[1]
 
 
 @final
@@ -214,7 +228,7 @@ class _Deaths:
         return self.block(arm, wanted)
 
     def _die(self, dying: set[Owner], place: Place) -> None:
-        self.found.deaths[place] += sorted(dying, key=lambda owner: (owner[0].name, owner[1]))
+        self.found.deaths[place] += sorted(dying, key=_order)
 
 
 __all__ = ["START", "Owner", "Owners", "Place", "Root", "owners"]

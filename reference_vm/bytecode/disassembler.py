@@ -33,6 +33,7 @@ from reference_vm.bytecode.instructions import (
     MakeTuple,
     MatchCast,
     Move,
+    Poison,
     Project,
     ReadHost,
     Register,
@@ -40,6 +41,7 @@ from reference_vm.bytecode.instructions import (
     Share,
     TailInvoke,
     TailInvokeClosure,
+    TakeStorage,
     Target,
     View,
 )
@@ -83,6 +85,8 @@ class _Listing:
             case View(target=target, source=source, args=args):
                 more = f", {_args(args)}" if args else ""
                 return f"{self._target(target)} = view r{source}{more}"
+            case TakeStorage(target=register, source=source, size=size):
+                return f"r{register} = take {size} bytes of r{source}"
             case AllocStorage(target=register, device=device, size=size):
                 return f"r{register} = alloc {str_dim(size)} bytes on {self._device(device)}"
             case LoadConstant(target=register, constant=constant):
@@ -117,7 +121,7 @@ def _plain(instruction: Instruction, executable: Executable) -> str:
             return f"unless r{condition} goto {orelse}"
         case Jump(to=to):
             return f"goto {to}"
-        case Share(registers=registers) | Kill(registers=registers):
+        case Share(registers=registers) | Kill(registers=registers) | Poison(registers=registers):
             return f"{type(instruction).__name__.lower()} {_args(registers)}"
         case Return(source=source):
             return f"return r{source}"

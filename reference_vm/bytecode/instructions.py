@@ -92,6 +92,23 @@ class AllocStorage:
 
 @final
 @dataclass(frozen=True, slots=True)
+class TakeStorage:
+    """``target`` = the memory of a donated parameter's tensor, as a storage.
+
+    The storage stands for the hold on it. Until something is written there, the tensor can be read.
+    Where the memory is not the run's alone, or is smaller than ``size``, fresh bytes are taken.
+    """
+
+    target: Register
+    source: Register
+    device: int
+    size: Dim
+    site: Site
+    scope: str = GLOBAL_SCOPE
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Launch:
     """Run a kernel on a device."""
 
@@ -357,6 +374,14 @@ class Kill:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Poison:
+    """Nobody reads the tensors in the registers any more: a checked run makes them unreadable."""
+
+    registers: tuple[Register, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Return:
     source: Register
 
@@ -364,6 +389,7 @@ class Return:
 Instruction: TypeAlias = Union[
     LoadConstant,
     AllocStorage,
+    TakeStorage,
     Launch,
     HostOp,
     ReadHost,
@@ -387,6 +413,7 @@ Instruction: TypeAlias = Union[
     Fail,
     Share,
     Kill,
+    Poison,
     Return,
 ]
 
@@ -410,7 +437,7 @@ def reads(instruction: Instruction) -> Iterator[Register]:
             yield from items
         case Branch(condition=condition):
             yield condition
-        case Share(registers=registers):
+        case Share(registers=registers) | Poison(registers=registers):
             yield from registers
         case Invoke() | TailInvoke() | MakeClosure() | InvokeClosure() | TailInvokeClosure():
             yield from handed_over(instruction)
@@ -464,7 +491,7 @@ def writes(instruction: Instruction) -> Iterator[Register]:
             yield target.register
         case HostOp(target=result):
             yield result.register if isinstance(result, Target) else result
-        case Branch() | BranchTag() | Jump() | Fail() | Share() | Kill():
+        case Branch() | BranchTag() | Jump() | Fail() | Share() | Kill() | Poison():
             pass
         case Return() | TailInvoke() | TailInvokeClosure():
             pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, final
 
 from reference_vm.bytecode.executable import Executable, FunctionCode
@@ -24,6 +24,7 @@ from reference_vm.bytecode.instructions import (
     MakeTuple,
     MatchCast,
     Move,
+    Poison,
     Project,
     ReadHost,
     Register,
@@ -31,6 +32,7 @@ from reference_vm.bytecode.instructions import (
     Share,
     TailInvoke,
     TailInvokeClosure,
+    TakeStorage,
     Target,
     View,
     handed_over,
@@ -49,7 +51,9 @@ from reference_vm.types import (
     HOST,
     AdtType,
     Dim,
+    DType,
     FunctionType,
+    Shape,
     ShapeType,
     TensorType,
     TupleType,
@@ -97,6 +101,10 @@ class Frame:
                 name = f"storage {target}"
                 block = Block(name, 1, self._number(size), device, scope, is_storage=True)
                 self.registers[target] = Ref(self.memory.add(block))
+            case TakeStorage():
+                self._take(instruction)
+            case Poison(registers=registers):
+                self._poison(registers, at)
             case HostOp(target=made):
                 self._host_op(made, at)
             case ReadHost(target=target, source=source):
@@ -109,6 +117,30 @@ class Frame:
                     self.memory.share(self.registers.get(register))
             case _:
                 self._rename(instruction, at)
+
+    def _take(self, instruction: TakeStorage) -> None:
+        held = self.registers.get(instruction.source)
+        block = self.memory.blocks[held.block] if isinstance(held, Tensor) else Block("nothing")
+        if not isinstance(held, Tensor) or not block.donated or not block.alive or block.shared:
+            self.memory.wrong(f"{block.name} is taken as a storage, but it is not given away")
+            return
+        size, scope = self._number(instruction.size), instruction.scope
+        taken = replace(block, is_storage=True, handed=False, size=size, scope=scope)
+        self.memory.blocks[held.block] = taken
+        self.registers[instruction.target] = Ref(held.block)
+
+    def _poison(self, registers: Sequence[Register], at: int) -> None:
+        """Note that tensors are read no more; that others have them too is wrong."""
+        for register in registers:
+            for leaf in leaves(self.registers.get(register)):
+                block = self.memory.blocks[leaf.block]
+                kept = block.handed and not block.donated
+                if not isinstance(leaf, Tensor) or kept or block.shared or not block.alive:
+                    name = _written(block)
+                    self.memory.wrong(f"{at}: {name} is said to be dead, but others have it")
+                elif leaf.part in block.parts:
+                    part = replace(leaf.part, writing="poison")
+                    self.memory.write(leaf.block, part)
 
     def _rename(self, instruction: Instruction, at: int) -> None:
         """Do what gives values other names, or hands them over."""
@@ -322,26 +354,31 @@ class Frame:
 
     def _length(self, target: Target) -> int | None:
         """Return the bytes of a result; ``None`` if only the run tells them."""
-        if target.shape is None:
+        return self._bytes(target.dtype, target.shape)
+
+    def _bytes(self, dtype: DType, shape: Shape | None) -> int | None:
+        if shape is None:
             return None
-        total = target.dtype.itemsize
-        for dim in target.shape:
+        total = dtype.itemsize
+        for dim in shape:
             number = self._number(dim)
             if number is None:
                 return None
             total *= max(number, 0)
         return total
 
-    def given(self, type_: Type, name: str, ours: bool) -> Value:
+    def given(self, type_: Type, name: str, ours: bool, donated: bool = False) -> Value:
         """Return a value that came from outside the frame, with a hold on each thing in it."""
         if isinstance(type_, TupleType):
-            return tuple(self.given(t, f"{name}.{i}", ours) for i, t in enumerate(type_.items))
+            items = enumerate(type_.items)
+            return tuple(self.given(t, f"{name}.{i}", ours, donated) for i, t in items)
         if isinstance(type_, ShapeType):
             return None
         device = self._device(type_) if isinstance(type_, TensorType) else None
-        block = Block(name, device=device, ours=ours, handed=True)
+        block = Block(name, device=device, ours=ours, donated=donated, handed=True)
         if isinstance(type_, TensorType):
-            return self.memory.new_tensor(block)
+            length = self._bytes(type_.dtype, type_.shape) if donated else None
+            return self.memory.new_tensor(block, length)
         assert isinstance(type_, AdtType | FunctionType), type_
         return Ref(self.memory.add(block))
 
@@ -361,7 +398,9 @@ def entered(
     """Return the frame of a function that is about to run."""
     frame = Frame(executable, function, sizes, overwriting, Memory(problems))
     for register, param in enumerate(function.params):
-        frame.registers[register] = frame.given(param.type, f"%{param.name}", not function.lent)
+        name, ours = f"%{param.name}", not function.lent
+        donated = param.donated and function.lent
+        frame.registers[register] = frame.given(param.type, name, ours, donated)
     return frame
 
 

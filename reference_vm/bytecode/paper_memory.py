@@ -57,6 +57,9 @@ class Block:
     ours: bool = True
     """Whether it was made in this frame or handed to it, and so has to go or be handed on."""
 
+    donated: bool = False
+    """Whether it is the caller's, who gave it away."""
+
     is_storage: bool = False
     handed: bool = False
     """Whether others have it, or had it: then nothing more may be written to it."""
@@ -174,7 +177,7 @@ class Memory:
                 if complaint is not None:
                     self.wrong(complaint.format(_name(leaf, block)))
                 continue
-            if not block.ours and block.holds == 1:
+            if not (block.ours or block.donated) and block.holds == 1:
                 self.wrong(f"{_name(leaf, block)} is given back, but it is the caller's")
                 continue
             self.blocks[leaf.block] = replace(block, holds=block.holds - 1)

@@ -33,6 +33,7 @@ from reference_vm.bytecode.instructions import (
     MakeData,
     Register,
     TailInvoke,
+    TakeStorage,
     View,
     jump_of,
     leaves_frame,
@@ -110,7 +111,7 @@ def _index_problems(executable: Executable, instruction: Instruction) -> Iterato
             yield from _outside("kernel", kernel, len(executable.kernels))
         case View(kernel=shape) if shape is not None:
             yield from _outside("kernel", shape, len(executable.kernels))
-        case Copy(device=device) | AllocStorage(device=device):
+        case Copy(device=device) | AllocStorage(device=device) | TakeStorage(device=device):
             yield from _outside("device", device, len(executable.devices))
         case LoadConstant(constant=constant):
             yield from _outside("constant", constant, len(executable.constants))

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from reference_vm.bytecode import instructions as bc
-from reference_vm.codegen.emitter import Emitter
+from reference_vm.codegen.emitter import Emitter, present
 from reference_vm.codegen.operators import emit_copy
 from reference_vm.codegen.registers import device_of, site_of
 from reference_vm.ir.nodes import Binding, Call, GlobalRef, Var
 
-PLANNED: Final = frozenset({"vm.alloc_storage", "vm.invoke", "vm.copy", "vm.share", "vm.kill"})
+_NAMING: Final[Mapping[str, type[bc.Share | bc.Kill | bc.Poison]]] = {
+    "vm.share": bc.Share,
+    "vm.kill": bc.Kill,
+    "vm.poison": bc.Poison,
+}
+
+PLANNED: Final = frozenset(
+    {"vm.alloc_storage", "vm.take_storage", "vm.invoke", "vm.copy", *_NAMING}
+)
 
 
 def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
     """Emit one of the forms of `PLANNED`."""
     match call.op:
-        case "vm.alloc_storage":
+        case "vm.alloc_storage" | "vm.take_storage":
             site = site_of(call.op, binding.var, call.span)
             device = emitter.tables.device(device_of(binding.var))
             register = emitter.registers.of(binding.var)
             size, scope = call.attrs["size"], binding.var.vdevice.scope
-            emitter.code.append(bc.AllocStorage(register, device, size, site, scope))
+            if not call.args:
+                emitter.code.append(bc.AllocStorage(register, device, size, site, scope))
+                return
+            (source,) = map(emitter.registers.of, present(call.args))
+            emitter.code.append(bc.TakeStorage(register, source, device, size, site, scope))
         case "vm.invoke":
             _invoke(emitter, binding, call)
         case "vm.copy":
@@ -32,8 +44,7 @@ def emit_planned(emitter: Emitter, binding: Binding, call: Call) -> None:
             emit_copy(emitter, binding, call, register_or_none)
         case _:
             named = tuple(emitter.registers.of(a) for a in call.args if isinstance(a, Var))
-            form = bc.Share if call.op == "vm.share" else bc.Kill
-            emitter.code.append(form(named))
+            emitter.code.append(_NAMING[call.op](named))
 
 
 def _invoke(emitter: Emitter, binding: Binding, call: Call) -> None:

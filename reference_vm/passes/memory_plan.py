@@ -57,6 +57,13 @@ class Plan:
     kills: dict[Place, list[Dead]] = field(default_factory=lambda: defaultdict(list))
     """What is given back after each binding, or at the start of a block."""
 
+    donors: dict[Storage, Owner] = field(default_factory=dict)
+    """The storages that are memory which the caller gave away."""
+
+    dead: dict[Place, list[Owner]] = field(default_factory=lambda: defaultdict(list))
+    """Whose tensor nobody reads after each binding, or from the start of a block on, though its
+    memory may serve others."""
+
     inside: set[Owner] = field(default_factory=set)
     """Those that lie side by side with others in one storage, and are not given back alone."""
 
@@ -144,10 +151,16 @@ class Work:
                 yield owner
 
 
+def leaf_type(owner: Owner) -> TensorType:
+    """Return the type of an owner's tensor."""
+    assert owner[0].type is not None
+    return tuple(leaves(owner[0].type))[owner[1]]
+
+
 def _owner(owners: Owners, operand: object) -> Owner | None:
     """Return the owner of an operand that is one tensor."""
     roots = owners.roots.get(operand, ()) if isinstance(operand, Var) else ()
     return roots[0] if len(roots) == 1 else None
 
 
-__all__ = ["Dead", "InPlace", "Plan", "Slot", "Storage", "Work"]
+__all__ = ["Dead", "InPlace", "Plan", "Slot", "Storage", "Work", "leaf_type"]

@@ -199,6 +199,8 @@ class _Lives:
                 continue
             made = self.same.find(self.index[owner])
             for other in self.work.overwritten(binding, self.found, owner[1]):
+                if other not in self.index:
+                    continue
                 read = self.same.find(self.index[other])
                 touching = self.hulls[read][1] == now == self.hulls[made][0]
                 free = not {self.linked.find(g) for g in (read, made)} & self.kept
@@ -211,7 +213,8 @@ class _Lives:
     def _is_one(self, binding: Binding, group: int) -> bool:
         """Whether a binding reads a group by one operand only."""
         read = [o for v in operands(binding.value) for o in self.found.of((v,))]
-        return sum(self.same.find(self.index[o]) == group for o in read) == 1
+        known = [self.index[o] for o in read if o in self.index]
+        return sum(self.same.find(i) == group for i in known) == 1
 
     def groups(self) -> Iterator[_Group]:
         found: dict[int, _Group] = {}

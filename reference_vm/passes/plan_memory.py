@@ -28,8 +28,9 @@ and the kernel brings its memory.
 Each memory dies on each path where nobody reads it any more, through whatever alias
 (`analysis.owners`): after a binding, or at the start of an arm that does not want it. What an arm
 yields is its own to hand over, or is shared, ``vm.share``, where others have it too. What the
-function returns is not given back. A value that is *counted* (`analysis.counted`) has memory of its
-own, and code generation says when it goes.
+function returns is not given back. Memory that a donated parameter brought is taken like a
+storage, ``vm.take_storage``, or given back when it dies. A value that is *counted*
+(`analysis.counted`) has memory of its own, and code generation says when it goes.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class PlanMemory:
     requires: ClassVar[frozenset[Property]] = frozenset({Property.PRIMITIVE, Property.LIFTED})
     establishes: ClassVar[frozenset[Property]] = frozenset({Property.PLANNED})
 
+    poison: bool = False
+    """Whether deaths are said with ``vm.poison``, so that checked runs see a tensor read after."""
+
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` with planned functions; primitive ones stay as they are."""
         owning = called(module)
@@ -83,7 +87,7 @@ class PlanMemory:
         work = Work(module, ctx.ops, ranges(function.bounds), _least(function), _in_place(ctx))
         pack_static(function.body, plan, work)
         HandedOver(plan, work).block(function.body)
-        return written(function, plan, work, partial(_alignment, ctx))
+        return written(function, plan, work, partial(_alignment, ctx), self.poison)
 
 
 def _least(function: Function) -> dict[str, int]:

@@ -32,10 +32,18 @@ _NOTHING: Final = TupleType(())
 
 
 def written(
-    function: Function, plan: Plan, work: Work, alignment: Callable[[VirtualDevice], int]
+    function: Function,
+    plan: Plan,
+    work: Work,
+    alignment: Callable[[VirtualDevice], int],
+    poison: bool = False,
 ) -> Function:
-    """Return ``function`` with its plan; ``alignment`` says how storages on a device lie."""
-    return replace(function, body=_Writer(plan, work, alignment).block(function.body))
+    """Return ``function`` with its plan.
+
+    ``alignment`` says how storages on a device lie. With ``poison``, each tensor's death is said
+    where its memory lives on, so that a checked run can make the tensor unreadable.
+    """
+    return replace(function, body=_Writer(plan, work, alignment, poison).block(function.body))
 
 
 def with_deaths(
@@ -60,15 +68,17 @@ class _Writer:
     plan: Plan
     work: Work
     alignment: Callable[[VirtualDevice], int]
+    poison: bool
     storages: dict[Storage, Var] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
         number = self.plan.owners.numbers[id(block)]
-        statements = list(self._kill((number, START)))
+        statements = [*self._poison((number, START)), *self._kill((number, START))]
         for position, binding in enumerate(block.bindings()):
             place = (number, position)
             statements.extend(map(self._allocate, self.plan.allocations.get(place, ())))
             statements.append(self._binding(binding))
+            statements.extend(self._poison(place))
             statements.extend(self._kill(place))
         return Block(tuple(statements), block.result)
 
@@ -77,7 +87,10 @@ class _Writer:
         type_ = TensorType(U8, (storage.size,), storage.vdevice)
         var = self.storages[storage] = Var(f"st{len(self.storages)}", type_)
         attrs = Attrs(size=storage.size, alignment=self.alignment(storage.vdevice))
-        return Binding(var, Call("vm.alloc_storage", (), attrs))
+        donor = self.plan.donors.get(storage)
+        if donor is None:
+            return Binding(var, Call("vm.alloc_storage", (), attrs))
+        return Binding(var, Call("vm.take_storage", (donor[0],), attrs))
 
     def _binding(self, binding: Binding) -> Binding:
         value = binding.value
@@ -117,6 +130,11 @@ class _Writer:
         return Call(
             "vm.copy", (*value.args, *storages), value.attrs.with_(offset=offset), value.span
         )
+
+    def _poison(self, place: Place) -> Iterator[Binding]:
+        """Yield what says that tensors are read no more."""
+        if self.poison:
+            yield from _naming("poison", self.plan.dead.get(place, ()))
 
     def _kill(self, place: Place) -> Iterator[Binding]:
         """Yield what gives memory back at a place."""

@@ -8,7 +8,7 @@ that lives on the host is used where it is, without a copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
@@ -67,10 +67,40 @@ def place_arguments(image: Image, code: FunctionCode, args: Sequence[Any], run: 
         rebuilt((p.type, arg, ""), checker.look)
         for p, arg, checker in zip(code.params, args, checkers, strict=True)
     ]
+    _check_donations(code.params, checked)
     return [
         rebuilt((p.type, value), _Placer(image, run, p).look)
         for p, value in zip(code.params, checked, strict=True)
     ]
+
+
+def _check_donations(params: Sequence[Parameter], checked: Sequence[Any]) -> None:
+    """Raise `BindError` if an array is donated and given a second time."""
+    if not any(p.donated for p in params):
+        return
+    given: dict[int, Parameter] = {}
+    for parameter, value in zip(params, checked, strict=True):
+        for array in _device_arrays(value):
+            buffer = array.tensor.buffer.id
+            other = given.get(buffer)
+            if other is not None and (parameter.donated or other.donated):
+                giver, reader = (parameter, other) if parameter.donated else (other, parameter)
+                message = f"the array is donated, and given to %{reader.name} too"
+                raise BindError(giver, "use-after-donation", message)
+            given[buffer] = parameter
+
+
+def _device_arrays(value: Any) -> Iterator[DeviceArray]:
+    """Yield the device arrays in a checked argument."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, DeviceArray):
+            yield top
+        elif isinstance(top, tuple | list):
+            stack.extend(reversed(top))
+        elif isinstance(top, Data):
+            stack.extend(reversed(top.fields))
 
 
 _Given: TypeAlias = tuple[Type, Any, str]

@@ -74,6 +74,10 @@ class Run:
         if self.log is not None:
             self.log.append((ALLOC, (), ((buffer, 0, buffer.nbytes),), None, None))
 
+    def has_alone(self, buffer: Buffer) -> bool:
+        """Whether memory is this run's to give back, and there is one hold on it."""
+        return buffer.id in self.live and buffer.id not in self.shared
+
     def share(self, buffer: Buffer) -> None:
         """Take one more hold on memory, if it is this run's to give back."""
         if buffer.id in self.live:

@@ -23,11 +23,13 @@ from reference_vm.bytecode.instructions import (
     MakeTuple,
     MatchCast,
     Move,
+    Poison,
     Project,
     ReadHost,
+    TakeStorage,
     View,
 )
-from reference_vm.devices.api import Buffer
+from reference_vm.devices.api import Buffer, Tensor
 from reference_vm.diagnostics import DataError
 from reference_vm.runtime import launching, shapes
 from reference_vm.runtime.calls import call_step
@@ -60,6 +62,10 @@ def _prepare(image: Image, code: FunctionCode, instruction: Instruction) -> Step
             return shapes.make_shape_step(code, instruction)
         case AllocStorage():
             return _alloc_storage(image, code, instruction)
+        case TakeStorage():
+            return _take_storage(image, code, instruction)
+        case Poison(registers=registers):
+            return _poison(registers)
         case ReadHost():
             return _read_host(image, instruction)
         case LoadConstant() | MakeTuple() | Project() | Move() | Kill() | Jump() | Branch():
@@ -128,6 +134,42 @@ def _alloc_storage(image: Image, code: FunctionCode, instruction: AllocStorage) 
         if nbytes < 0:
             raise DataError("negative-dim", f"the size {instruction.size} is {nbytes} in this run")
         frame.registers[target] = frame.run.allocate(device, nbytes)
+
+    return step
+
+
+def _take_storage(image: Image, code: FunctionCode, instruction: TakeStorage) -> Step:
+    device = image.devices[instruction.device]
+    size = compile_dim(instruction.size, image.slots(code))
+    target, source = instruction.target, instruction.source
+    value = code.params[source].value
+    template = Template(
+        "builtin", "take_storage", str(device.name), ("take_storage",), read_values=(value,)
+    )
+
+    def step(frame: Frame) -> None:
+        run, tensor = frame.run, frame.registers[source]
+        nbytes, buffer = size(frame.symbols), tensor.buffer
+        fits = buffer.device is device and not tensor.offset and buffer.nbytes >= nbytes
+        if not fits or not run.has_alone(buffer):
+            frame.registers[target] = run.allocate(device, nbytes)
+            return
+        frame.registers[target] = buffer
+        if run.log is not None:
+            run.log.append((template, (tensor.use,), (), None, None))
+
+    return step
+
+
+def _poison(registers: tuple[int, ...]) -> Step:
+    def step(frame: Frame) -> None:
+        stack = [frame.registers[r] for r in registers] if frame.run.checked else []
+        while stack:
+            top = stack.pop()
+            if isinstance(top, tuple):
+                stack.extend(top)
+            elif isinstance(top, Tensor) and top.nbytes and top.buffer.alive and top.buffer.owned:
+                top.buffer.device.poison(top)
 
     return step
 

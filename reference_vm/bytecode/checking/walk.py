@@ -82,7 +82,7 @@ def _check(state: State, instruction: bc.Instruction) -> Problems:
             return work.host_op(state, instruction)
         case bc.Copy():
             return work.copy(state, instruction)
-        case bc.AllocStorage():
+        case bc.AllocStorage() | bc.TakeStorage():
             return work.alloc_storage(state, instruction)
         case bc.ReadHost():
             return views.read_host(state, instruction)
@@ -92,7 +92,7 @@ def _check(state: State, instruction: bc.Instruction) -> Problems:
             return views.match_cast(state, instruction)
         case bc.LoadConstant() | bc.MakeShape() | bc.MakeTuple() | bc.Project() | bc.Move():
             return views.regroup(state, instruction)
-        case bc.Share() | bc.Kill() | bc.Branch() | bc.Jump() | bc.Fail():
+        case bc.Share() | bc.Kill() | bc.Poison() | bc.Branch() | bc.Jump() | bc.Fail():
             return _plain(state, instruction)
         case bc.MakeData() | bc.BranchTag() | bc.GetField():
             return data.check(state, instruction)
@@ -101,7 +101,8 @@ def _check(state: State, instruction: bc.Instruction) -> Problems:
 
 
 def _plain(
-    state: State, instruction: bc.Share | bc.Kill | bc.Branch | bc.Jump | bc.Fail
+    state: State,
+    instruction: bc.Share | bc.Kill | bc.Poison | bc.Branch | bc.Jump | bc.Fail,
 ) -> Problems:
     if isinstance(instruction, bc.Kill):
         for register in instruction.registers:

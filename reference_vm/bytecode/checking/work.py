@@ -8,7 +8,15 @@ from reference_vm.bytecode.checking.held import Dims, HostData, Storage, Tensor,
 from reference_vm.bytecode.checking.held import shapes_agree as agree
 from reference_vm.bytecode.checking.sizes import bound_by, filled, is_at_most
 from reference_vm.bytecode.checking.state import HOST, Problems, Signature, State
-from reference_vm.bytecode.instructions import AllocStorage, Copy, HostOp, Launch, Register, Target
+from reference_vm.bytecode.instructions import (
+    AllocStorage,
+    Copy,
+    HostOp,
+    Launch,
+    Register,
+    TakeStorage,
+    Target,
+)
 from reference_vm.types import TensorType, Unknown
 from reference_vm.types.dim import add, multiply, product
 
@@ -103,13 +111,23 @@ def copy(state: State, instruction: Copy) -> Problems:
     yield from _make(state, target, instruction.device)
 
 
-def alloc_storage(state: State, instruction: AllocStorage) -> Problems:
+def alloc_storage(state: State, instruction: AllocStorage | TakeStorage) -> Problems:
+    if isinstance(instruction, TakeStorage):
+        yield from _donated(state, instruction)
     size = instruction.size
     yield from state.unknown((size,))
     if isinstance(size, Unknown) or (isinstance(size, int) and size < 0):
         shown = "unknown" if isinstance(size, Unknown) else size
         yield f"found a storage of {shown} bytes, expected 0 or more"
     state.held[instruction.target] = Storage(instruction.device, size)
+
+
+def _donated(state: State, instruction: TakeStorage) -> Problems:
+    source, params = instruction.source, state.function.params
+    if source >= len(params) or not params[source].donated:
+        yield f"register {source} is no donated parameter"
+    if not isinstance(state.held[source], Tensor):
+        yield state.wrong(source, "a tensor")
 
 
 def _make(state: State, target: Target, device: int) -> Problems:

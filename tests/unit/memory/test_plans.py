@@ -19,7 +19,8 @@ from tests.unit.memory.programs import random_program
 
 
 def planned(module: Module) -> Module:
-    return PlanMemory().run(fused(module), context())
+    """Return the module with its plan, which says where values die."""
+    return PlanMemory(poison=True).run(fused(module), context())
 
 
 def storages(module: Module) -> list[str]:
