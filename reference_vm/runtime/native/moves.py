@@ -65,18 +65,6 @@ def move_slots(frame: int, pc: int) -> int:
     return pc + (2 + 2 * count) * WORD
 
 
-def kill(state: int, frame: int, pc: int) -> int:
-    """Give up a hold on what each of some slots holds."""
-    count = load(pc, 1)
-    for i in range(count):
-        slot = frame + load(pc, 2 + i) * WORD
-        reference = load(slot, Slot.REFERENCE)
-        if reference != SCALAR and release(state, reference) != 0:
-            return 0
-        hold(slot, 0, 0, 0)
-    return pc + (2 + count) * WORD
-
-
 def all_counted(state: int, frame: int, places: int, count: int) -> int:
     """Whether the holds on what all slots hold are counted here, not in Python."""
     for i in range(count):
@@ -87,6 +75,20 @@ def all_counted(state: int, frame: int, places: int, count: int) -> int:
         if entry != 0 and load(entry, BufferEntry.CLASS) == FOREIGN:
             return 0
     return 1
+
+
+def kill(state: int, frame: int, pc: int) -> int:
+    """Give up a hold on what each of some slots holds: all of them here, or all in Python."""
+    count = load(pc, 1)
+    if all_counted(state, frame, pc + 2 * WORD, count) == 0:
+        return 0
+    for i in range(count):
+        slot = frame + load(pc, 2 + i) * WORD
+        reference = load(slot, Slot.REFERENCE)
+        if reference != SCALAR:
+            release(state, reference)
+        hold(slot, 0, 0, 0)
+    return pc + (2 + count) * WORD
 
 
 def share_slots(state: int, frame: int, pc: int) -> int:
