@@ -165,8 +165,10 @@ class _Lowering:
         running = tuple(axis for axis in view if axis in inside)
         if not running:
             return Inner.ZERO
-        whole = self.row_axes > 1 or view[-len(inside) :] == inside
-        return Inner.UNIT if whole else Inner.STRIDED
+        if view[-len(inside) :] == inside:
+            return Inner.UNIT
+        part = self.row_axes > 1 and set(running) != set(inside)
+        return Inner.UNIT if part else Inner.STRIDED
 
     def at(self, var: Var, view: View) -> Number:
         """Return the element of ``var`` at the place in the domain."""
@@ -254,8 +256,10 @@ class _Lowering:
 
     def _move(self, rule: Move, call: Call, view: View) -> Number:
         operand = call.args[0]
-        if rule.kind != "permute" or not isinstance(operand, Var) or self.row_axes:
+        if rule.kind != "permute" or not isinstance(operand, Var):
             raise NoLoops(f"{call.op} is not moved inside a kernel")
+        if self.row_axes and operand in self.bindings:
+            raise NoLoops(f"{call.op} of what is computed is not moved inside rows")
         axes = call.attrs["axes"] or tuple(reversed(range(len(view))))
         source: list[int | None] = [None] * len(view)
         for place, axis in enumerate(axes):

@@ -148,7 +148,7 @@ def _hollow(dims: Dims, dtype: Any) -> Array:
 
 def _of_view(whole: Array, view: Array, source: int, target: int) -> Copy:
     itemsize = whole.dtype.itemsize
-    start = (view.ctypes.data - whole.ctypes.data) // itemsize if view.size else 0
+    start = (view.ctypes.data - whole.ctypes.data) // itemsize if view.ndim and view.size else 0
     steps = tuple(s // itemsize for s in view.strides)
     return Copy(source, target, view.shape, steps, strides(view.shape), start)
 

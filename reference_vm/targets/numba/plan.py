@@ -199,9 +199,9 @@ def _inner_axes(nest: Nest) -> range:
 
 def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, itemsize: int) -> bool:
     """Whether a tensor can be read as the innermost loop reads it."""
-    if inner is Inner.ZERO or (inner is Inner.STRIDED and not nest.row_axes):
+    if inner is Inner.ZERO or (inner is Inner.STRIDED and nest.row_axes <= 1):
         return True
-    expected = itemsize
+    expected = itemsize if inner is Inner.UNIT else steps[-1]
     for axis in reversed(_inner_axes(nest)):
         if sizes[axis] != 1 and steps[axis] != expected:
             return False

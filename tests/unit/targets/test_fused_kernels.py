@@ -261,3 +261,19 @@ def test_fold_over_axes_of_one_place_has_one_place() -> None:
         "%s: f32[n, 1, 1] @host = sum(%x, axis = [1, 2], keepdims = true) return %s",
     )
     check(only_kernel(source), [random(4, 3, 1)])
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i32"])
+@pytest.mark.parametrize("keepdims", ["true", "false"])
+@pytest.mark.parametrize("axes", ["0", "1", "0, 1", "0, 2", "1, 3", "2, 3", "0, 1, 2, 3"])
+def test_any_axes_are_folded_by_a_kernel(axes: str, keepdims: str, dtype: str) -> None:
+    folded = {int(a) for a in axes.split(",")}
+    kept = [d for i, d in enumerate("abcd") if i not in folded or keepdims == "true"]
+    shape = ", ".join("1" if "abcd".index(d) in folded else d for d in kept)
+    source = (
+        f"%x: {dtype}[a, b, c, d] @host) -> {dtype}[{shape}] @host",
+        f"""%y: {dtype}[{shape}] @host = sum(%x, axis = [{axes}], keepdims = {keepdims})
+            return %y""",
+    )
+    x = (3 * random(3, 4, 5, 6)).astype(NUMPY[dtype])
+    check(only_kernel(source), [x], rtol=2e-5 if dtype != "f16" else 2e-3)
