@@ -31,10 +31,11 @@ from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.pack_weights import PackWeights
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.roles import first_use
+from reference_vm.program.cache import Place, place_of
 from reference_vm.program.memory import check_memory
 from reference_vm.program.program import Program
 from reference_vm.runtime.weights import WeightsFolder
-from reference_vm.targets.catalog import check_executor
+from reference_vm.targets.catalog import check_executor, target_for
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
 
 
@@ -101,6 +102,10 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     patterns = read_patterns(place)
     check_split(split)
     module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
+    kept = None if check else _place(module, ctx, patterns, split, fuse, plan_memory, executor)
+    found = None if kept is None else kept.get()
+    if found is not None:
+        return found
     passes = default_pipeline(patterns, split)
     if fuse or plan_memory:
         passes += (Fuse(fuse), PackWeights())
@@ -111,7 +116,40 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     program = assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
     if check:
         check_memory(program)
+    if kept is not None:
+        kept.put(program)
     return program
+
+
+def _place(
+    module: Module,
+    ctx: PassContext,
+    patterns: str,
+    split: str | None,
+    fuse: bool,
+    plan_memory: bool,
+    executor: str | None,
+) -> Place | None:
+    """Return where the program is kept that these choices make of a verified module, if it is."""
+    kinds = sorted({"cpu", *(d.kind for d in ctx.device_map.devices)})
+    return place_of(
+        module,
+        {
+            "devices": list(ctx.device_map.items()),
+            "policy": str(ctx.policy),
+            "default": ctx.default,
+            "patterns": patterns,
+            "split": split,
+            "nominal": sorted(ctx.nominal.items()),
+            "costs": ctx.costs,
+            "memory": sorted(ctx.memory.items()),
+            "missing": sorted((name, sorted(m)) for name, m in ctx.missing_dtypes.items()),
+            "fuse": fuse,
+            "plan_memory": plan_memory,
+            "executor": executor,
+            "targets": [target_for(kind, executor).name for kind in kinds],
+        },
+    )
 
 
 def explain(

@@ -1,10 +1,14 @@
 """What all tests share: no test is timed, each run tries the same examples, memory is checked.
 
+No program is taken from the cache of programs: what is compiled here is compiled by the code at
+hand, which a test may have changed.
+
 ``pytest --hypothesis-profile=explore`` draws other examples in each run.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from reference_vm import compiler
 from reference_vm.bytecode.memory_check import check_memory
 from reference_vm.codegen.emit import emit
+from reference_vm.jit.object_cache import PROGRAMS
 
 SLOW = [HealthCheck.too_slow]
 
@@ -23,6 +28,10 @@ LONG = 20_000
 settings.register_profile("explore", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("same", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("same")
+
+
+def pytest_configure() -> None:
+    os.environ[PROGRAMS] = "off"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,7 +25,7 @@ KEYS: Final = ("layout", "sources", "executable")
 
 def to_tree(executable: Executable) -> dict[str, Any]:
     """Return the tree of an executable whose constants all lie in weights files."""
-    sources = _Sources()
+    sources = Sources()
     codec = _codec(sources)
     written = codec.form(Executable).encode(executable)
     return {
@@ -43,7 +43,7 @@ def from_tree(tree: Any) -> Executable:
     """
     if type(tree) is not dict or tuple(tree) != KEYS:
         raise FormatError(tree, f"an object with the keys {', '.join(KEYS)}")
-    sources = _Sources(_sources(tree["sources"]))
+    sources = Sources(_sources(tree["sources"]))
     codec = _codec(sources)
     form = codec.form(Executable)
     _check_layout(tree["layout"], codec.layout)
@@ -59,7 +59,7 @@ def from_tree(tree: Any) -> Executable:
 
 @final
 @dataclass
-class _Sources:
+class Sources:
     """The texts that spans point into, each once."""
 
     known: list[Source] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Sources:
         return Span(source, start, end)
 
 
-def _codec(sources: _Sources) -> Codec:
+def _codec(sources: Sources) -> Codec:
     return Codec({Span: Form(sources.encode, sources.decode), InlineData: Form(_beside, _beside)})
 
 

@@ -57,7 +57,8 @@ class Machine:
         return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
     @cached_property
-    def _identity(self) -> str:
+    def identity(self) -> str:
+        """The processor, its features and the version of LLVM: what object code depends on."""
         name, features = self._processor
         return f"{name} {features} {llvm.llvm_version_info}"
 
@@ -99,7 +100,7 @@ class Machine:
         return self._address(text, lambda: text, Statistics())
 
     def _address(self, form: str, text: Callable[[], str], statistics: Statistics) -> int:
-        key = hashlib.sha256(f"{self._identity}\n{form}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self.identity}\n{form}".encode()).hexdigest()
         if key in self._addresses:
             statistics.shared += 1
             return self._addresses[key]

@@ -1,8 +1,8 @@
-"""Object code on disk, by content.
+"""What was compiled before, on disk, by content: machine code, and whole programs.
 
-An entry is a file named by the hash of what it was compiled from: one line of JSON, then machine
-code. It is written under another name and moved into place, so readers never see half of one, and
-processes may share the folder. An entry that was damaged is reported once and made anew.
+An entry is a file named by the hash of what it was compiled from: one line of JSON, then what was
+made of it. It is written under another name and moved into place, so readers never see half of
+one, and processes may share the folder. An entry that was damaged is reported once and made anew.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from typing import Final, final
 VARIABLE: Final = "REFERENCE_VM_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing on disk."""
 
+PROGRAMS: Final = "REFERENCE_VM_PROGRAMS"
+"""The environment variable that may be ``off``: then whole programs are not kept."""
+
 _FORMAT: Final = 1
 _LOG: Final = logging.getLogger(__name__)
 
@@ -35,6 +38,11 @@ def default_folder() -> Path | None:
         return _chosen_folder()
     except RuntimeError:  # there is no home
         return None
+
+
+def programs_folder() -> Path | None:
+    """Return where whole programs are kept for this user, or ``None`` if nowhere."""
+    return None if os.environ.get(PROGRAMS) == "off" else default_folder()
 
 
 def _chosen_folder() -> Path | None:
@@ -53,10 +61,16 @@ def _chosen_folder() -> Path | None:
 @final
 @dataclass
 class ObjectCache:
-    """Machine code by key, in a folder."""
+    """Machine code, or something else that was compiled, by key, in a folder."""
 
     folder: Path | None
     """``None`` keeps nothing."""
+
+    suffix: str = ".o"
+    """How the names of entries end."""
+
+    what: str = "kernel"
+    """What messages call an entry."""
 
     notes: list[str] = field(default_factory=list)
     """One sentence for each damaged entry that was met, and one if the folder is not writable."""
@@ -73,7 +87,7 @@ class ObjectCache:
         header, newline, code = found.partition(b"\n")
         if newline and _matches(header, key, code):
             return code
-        self._note(f"the cached kernel {path.name} is damaged and was compiled again")
+        self._note(f"the cached {self.what} {path.name} is damaged and was compiled again")
         return None
 
     def put(self, key: str, code: bytes) -> None:
@@ -84,12 +98,12 @@ class ObjectCache:
         try:
             self._write(self._path(key), json.dumps(header).encode() + b"\n" + code)
         except OSError as error:
-            self._note(f"kernels are not kept on disk: {error}")
+            self._note(f"{self.what}s are not kept on disk: {error}")
             self.folder = None
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
-        return self.folder / key[:2] / f"{key}.o"
+        return self.folder / key[:2] / f"{key}{self.suffix}"
 
     def _write(self, path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

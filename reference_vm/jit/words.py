@@ -126,8 +126,18 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 
 
 def source(functions: Sequence[Function]) -> str:
-    """Return what the functions are made from, for `Machine.address`: their texts and constants."""
-    return "\n".join(f"{inspect.getsource(f)}{_constants(f)}" for f in functions)
+    """Return what the functions are made from, for `Machine.address`: their code and constants.
+
+    Their code is Python's own, which says what their texts do, and is at hand without reading them.
+    """
+    return "\n".join(f"{_code(f)} {_constants(f)}" for f in functions)
+
+
+def _code(function: Function) -> str:
+    assert isinstance(function, FunctionType)
+    code = function.__code__
+    names = (code.co_name, code.co_varnames, code.co_names, code.co_argcount)
+    return f"{names} {code.co_consts} {code.co_code.hex()}"
 
 
 def print_module(functions: Sequence[Function]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 from reference_vm.bytecode import serializer
 from reference_vm.bytecode.codec import FormatError, shown
-from reference_vm.bytecode.executable import Executable, InlineData, WeightFile
+from reference_vm.bytecode.executable import ConstantSlot, Executable, InlineData, WeightFile
 from reference_vm.bytecode.verifier import Verdict, judge
 from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, catalog
@@ -26,6 +26,7 @@ from reference_vm.program.kernels import KernelError, read_kernels, signature
 from reference_vm.program.members import (
     CODE,
     FORMAT,
+    GIVEN,
     KERNELS,
     LARGEST_TEXT,
     MANIFEST,
@@ -35,7 +36,7 @@ from reference_vm.program.members import (
     VERSION,
     WEIGHTS,
 )
-from reference_vm.program.program import Program
+from reference_vm.program.program import ModuleText, Program
 from reference_vm.program.saving import digest
 from reference_vm.program.tensors import TensorsError
 from reference_vm.targets.catalog import TARGETS
@@ -72,8 +73,11 @@ def read(path: Path | str) -> Program:
         raise CompileError(catalog.invalid_program(str(path), None, reason)) from error
 
 
-def read_from(file: BinaryIO, name: str) -> Program:
+def read_from(file: BinaryIO, name: str, given: Mapping[str, bytes] | None = None) -> Program:
     """Return the program in an open file that messages call ``name``.
+
+    ``given`` are constants that the file only names; such a file was written by this very package
+    on this machine, so it is not judged again.
 
     Raises:
         CompileError: It is no such program, is damaged, or is of another version.
@@ -82,7 +86,7 @@ def read_from(file: BinaryIO, name: str) -> Program:
         opened = container.opened(file, MEMBERS)
         most = dict.fromkeys(MEMBERS, LARGEST_TEXT) | {WEIGHTS: opened.sizes[WEIGHTS]}
         members = {name: opened.read(name, most[name]) for name in MEMBERS}
-        return _program(members)
+        return _program(members, given)
     except ContainerError as error:
         raise CompileError(catalog.invalid_program(name, None, str(error))) from error
     except _Refused as error:
@@ -97,25 +101,25 @@ class _Refused(Exception):
         self.member = member
 
 
-def _program(members: Mapping[str, bytes]) -> Program:
+def _program(members: Mapping[str, bytes], given: Mapping[str, bytes] | None) -> Program:
     manifest = _manifest(_json(members, MANIFEST))
     for member, expected in manifest["digests"].items():
         if digest([members[member]]) != expected:
             raise _Refused(member, "it is not what the manifest has the digest of")
     executable = _executable(_json(members, CODE))
     try:
-        kernels = read_kernels(_text(members, KERNELS), executable.kernels)
+        kernels = read_kernels(_text(members, KERNELS), executable.kernels, given is None)
     except KernelError as error:
         raise _Refused(KERNELS, str(error)) from error
-    executable = _with_weights(executable, members[WEIGHTS])
-    verdict = _judged(executable, kernels)
+    named, executable = executable, _with_weights(executable, members[WEIGHTS], given or {})
+    proven = given is not None or not _judged(executable, kernels).doubts
     return Program(
-        _text(members, MODULE),
+        _lowered(_text(members, MODULE), named, executable),
         executable,
         kernels,
         DeviceMap.of(manifest["devices"]),
         manifest["executor"],
-        proven=not verdict.doubts,
+        proven=proven,
     )
 
 
@@ -167,25 +171,39 @@ def _executable(tree: Any) -> Executable:
         raise _Refused(CODE, str(error)) from error
 
 
-def _with_weights(executable: Executable, content: bytes) -> Executable:
+def _with_weights(executable: Executable, content: bytes, given: Mapping[str, bytes]) -> Executable:
     """Return the executable with the elements of its constants inside."""
     expected: dict[str, tuple[DType, tuple[int, ...]]] = {}
-    names: list[str] = []
     for index, slot in enumerate(executable.constants):
+        if isinstance(slot.data, WeightFile) and slot.data.file == GIVEN and slot.data.key in given:
+            continue
         if not isinstance(slot.data, WeightFile) or slot.data.file != WEIGHTS:
             raise _Refused(CODE, f"constants[{index}]: expected a tensor of {WEIGHTS}")
         if any(d < 0 for d in slot.shape):
             raise _Refused(CODE, f"constants[{index}]: found the shape {shown([*slot.shape])}")
-        names.append(slot.data.key)
         if expected.setdefault(slot.data.key, (slot.dtype, slot.shape)) != (slot.dtype, slot.shape):
             raise _Refused(CODE, f"constants[{index}]: {slot.data.key} has another dtype or shape")
     try:
         found = tensors.parse(content, expected)
     except TensorsError as error:
         raise _Refused(WEIGHTS, str(error)) from error
-    inline = {name: InlineData(data) for name, data in found.items()}
-    slots = zip(executable.constants, names, strict=True)
-    return replace(executable, constants=tuple(replace(s, data=inline[n]) for s, n in slots))
+    inline = {(WEIGHTS, name): InlineData(data) for name, data in found.items()}
+    inline |= {(GIVEN, name): InlineData(data) for name, data in given.items()}
+    return replace(executable, constants=tuple(_filled(s, inline) for s in executable.constants))
+
+
+def _filled(slot: ConstantSlot, inline: Mapping[tuple[str, str], InlineData]) -> ConstantSlot:
+    assert isinstance(slot.data, WeightFile), "all others were refused"
+    return replace(slot, data=inline[slot.data.file, slot.data.key])
+
+
+def _lowered(text: str, named: Executable, filled: Executable) -> ModuleText:
+    """Return the text of a module whose constants have the names that those of ``named`` have."""
+    constants: dict[tuple[str, str], bytes | memoryview] = {}
+    for slot, full in zip(named.constants, filled.constants, strict=True):
+        if isinstance(slot.data, WeightFile) and isinstance(full.data, InlineData):
+            constants[slot.data.file, slot.data.key] = full.data.data
+    return ModuleText(text, constants)
 
 
 def _judged(executable: Executable, kernels: Sequence[Function]) -> Verdict:

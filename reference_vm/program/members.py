@@ -19,6 +19,9 @@ KERNELS: Final = "kernels.hir"
 MODULE: Final = "module.hir"
 WEIGHTS: Final = "weights.safetensors"
 
+GIVEN: Final = "module"
+"""Where constants lie that the reader of a file has: those of the module it was compiled from."""
+
 MEMBERS: Final = (MANIFEST, CODE, KERNELS, MODULE, WEIGHTS)
 
 FORMAT: Final = "reference-vm-program"

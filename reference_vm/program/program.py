@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Union, final
 
 from reference_vm.bytecode.executable import Executable
-from reference_vm.ir.nodes import Function, Module
+from reference_vm.ir.nodes import Binding, Constant, Function, Module, Weight
+from reference_vm.ir.rewrite import rebuild
 from reference_vm.program.saving import save
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.text import parse
@@ -17,10 +19,40 @@ from reference_vm.types import DeviceMap
 
 @final
 @dataclass(frozen=True)
+class ModuleText:
+    """A module as text, whose large constants stand beside it."""
+
+    text: str
+    constants: Mapping[tuple[str, str], bytes | memoryview]
+    """Their elements, by the file and the key that the text names."""
+
+    def module(self) -> Module:
+        """Return the module, constants and all.
+
+        Raises:
+            CompileError: The text is at fault.
+        """
+        found = parse(self.text, "module.hir")
+        functions = (replace(f, body=rebuild(f.body, self._binding, {})) for f in found.functions)
+        return replace(found, functions=tuple(functions))
+
+    def _binding(self, binding: Binding) -> tuple[Binding]:
+        value = binding.value
+        if not isinstance(value, Weight):
+            return (binding,)
+        data = self.constants.get((value.file, value.key))
+        if data is None:
+            return (binding,)
+        constant = Constant(value.dtype, value.shape, bytes(data), packed=value.packed)
+        return (replace(binding, value=constant),)
+
+
+@final
+@dataclass(frozen=True)
 class Program:
     """A compiled program, ready to be loaded by a `Session` or saved to a file."""
 
-    lowered: Union[Module, str] = field(repr=False)
+    lowered: Union[Module, ModuleText] = field(repr=False)
     """`module`, or its text."""
 
     executable: Executable
@@ -40,11 +72,8 @@ class Program:
 
     @cached_property
     def module(self) -> Module:
-        """What the compiler made of the module: placed, and lowered as far as was asked for.
-
-        That of a program that was saved names its large constants as weights of the file.
-        """
-        return parse(self.lowered, "module.hir") if isinstance(self.lowered, str) else self.lowered
+        """What the compiler made of the module: placed, and lowered as far as was asked for."""
+        return self.lowered.module() if isinstance(self.lowered, ModuleText) else self.lowered
 
     def save(self, path: Path | str) -> None:
         """Write this program to a file, which `reference_vm.load` reads without compiling anew.

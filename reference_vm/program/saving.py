@@ -7,17 +7,19 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Protocol, Union, final
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from reference_vm.bytecode import serializer
-from reference_vm.bytecode.executable import ConstantSlot, Executable, InlineData, WeightFile
+from reference_vm.bytecode.executable import Executable
 from reference_vm.diagnostics import CompileError, catalog
-from reference_vm.ir.nodes import Binding, Constant, Function, Module, Weight
-from reference_vm.ir.rewrite import bound, rebuild
+from reference_vm.ir.nodes import Function, Module
+from reference_vm.ir.rewrite import bound
 from reference_vm.program import container, tensors
+from reference_vm.program.constants import Constants
 from reference_vm.program.container import Part
 from reference_vm.program.members import (
     CODE,
@@ -29,21 +31,17 @@ from reference_vm.program.members import (
     VERSION,
     WEIGHTS,
 )
-from reference_vm.program.tensors import Stored
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.text import print_module
 from reference_vm.types import DeviceMap, VirtualDevice
 from reference_vm.types import tensors as tensor_types
-
-_INLINE: Final = 64
-"""Bytes of a constant that the text of the module shows, at most."""
 
 
 class Parts(Protocol):
     """What a program consists of, as `program.Program` has it."""
 
     @property
-    def lowered(self) -> Union[Module, str]: ...
+    def module(self) -> Module: ...
     @property
     def executable(self) -> Executable: ...
     @property
@@ -84,16 +82,19 @@ def _umask() -> int:
     return mask
 
 
-def members_of(parts: Parts) -> Mapping[str, Iterable[Part]]:
+def members_of(
+    parts: Parts, given: Mapping[bytes, str] = MappingProxyType({})
+) -> Mapping[str, Iterable[Part]]:
     """Return the members of a program's file.
+
+    Constants that are ``given`` are not in it: they are named there, and whoever reads it has them.
 
     Raises:
         CompileError: A weights file is at fault.
     """
-    found = _Weights(parts.weights)
+    found = Constants(parts.weights, given)
     tree = _code(parts, found)
-    lowered = parts.lowered
-    text = print_module(found.named(lowered)) if isinstance(lowered, Module) else lowered
+    text = print_module(found.named(parts.module))
     members: dict[str, list[Part]] = {
         CODE: [_json(tree)],
         KERNELS: [print_module(kernels_module(parts.primitives)).encode()],
@@ -117,10 +118,10 @@ def code_of(parts: Parts) -> dict[str, Any]:
     Raises:
         CompileError: A weights file is at fault.
     """
-    return _code(parts, _Weights(parts.weights))
+    return _code(parts, Constants(parts.weights))
 
 
-def _code(parts: Parts, weights: _Weights) -> dict[str, Any]:
+def _code(parts: Parts, weights: Constants) -> dict[str, Any]:
     slots = tuple(map(weights.slot, parts.executable.constants))
     return serializer.to_tree(replace(parts.executable, constants=slots))
 
@@ -155,52 +156,3 @@ def kernels_module(primitives: Iterable[Function]) -> Module:
                 if leaf.vdevice is not None:
                     roles.setdefault(leaf.vdevice.role, leaf.vdevice)
     return Module(tuple(roles.values()), (), functions)
-
-
-@final
-@dataclass
-class _Weights:
-    """The elements of a program's constants, each once, under the names of the file."""
-
-    folder: WeightsFolder
-    stored: dict[str, Stored] = field(default_factory=dict)
-    _names: dict[Stored, str] = field(default_factory=dict)
-
-    def slot(self, slot: ConstantSlot) -> ConstantSlot:
-        """Return a constant that names its elements."""
-        data = slot.data
-        if isinstance(data, InlineData):
-            stored = Stored(slot.dtype, slot.shape, data.data)
-        else:
-            stored = Stored(slot.dtype, slot.shape, self.folder.read(slot, data).tobytes())
-            self._external[data.file, data.key] = self._name(stored)
-        return replace(slot, data=WeightFile(WEIGHTS, self._name(stored)))
-
-    _external: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def _name(self, stored: Stored) -> str:
-        name = self._names.get(stored)
-        if name is None:
-            name = self._names[stored] = f"c{len(self.stored)}"
-            self.stored[name] = stored
-        return name
-
-    def named(self, module: Module) -> Module:
-        """Return a module whose large constants name their elements in the file."""
-        functions = tuple(
-            replace(f, body=rebuild(f.body, self._binding, {})) for f in module.functions
-        )
-        return replace(module, functions=functions)
-
-    def _binding(self, binding: Binding) -> tuple[Binding]:
-        value = binding.value
-        name = None
-        if isinstance(value, Constant) and len(value.data) > _INLINE:
-            name = self._names.get(Stored(value.dtype, value.shape, value.data))
-        elif isinstance(value, Weight):
-            name = self._external.get((value.file, value.key))
-        if name is None:
-            return (binding,)
-        assert isinstance(value, Constant | Weight)
-        weight = Weight(value.dtype, value.shape, WEIGHTS, name, value.packed)
-        return (replace(binding, value=weight),)
