@@ -22,7 +22,7 @@ from reference_vm.ir.nodes import (
     Var,
 )
 from reference_vm.source import Span
-from reference_vm.types import AdtType
+from reference_vm.types import AdtType, FunctionType, TupleType, Type
 
 
 def is_call(binding: Binding, emitter: Emitter) -> bool:
@@ -106,8 +106,23 @@ def _invoke(emitter: Emitter, binding: Binding, invoke: Invoke, in_tail: bool) -
     function = emitter.indices[invoke.callee.name]
     if in_tail:
         emitter.code.append(bc.TailInvoke(function, args, site))
-    else:
-        emitter.code.append(bc.Invoke(emitter.registers.of(var), function, args, site))
+        return
+    target = emitter.registers.of(var)
+    emitter.code.append(bc.Invoke(target, function, args, site))
+    callee = emitter.module.by_name[invoke.callee.name]
+    if any(_hides_dims(p.type) for p in callee.params):
+        emit_checks(emitter, target, var.type, site)
+
+
+def _hides_dims(type_: Type | None) -> bool:
+    """Whether a value may hold tensors that its type alone says the dims of."""
+    match type_:
+        case AdtType(args=args):
+            return bool(args)
+        case TupleType(items=items):
+            return any(map(_hides_dims, items))
+        case _:
+            return isinstance(type_, FunctionType)
 
 
 def _construct(emitter: Emitter, binding: Binding, construct: Construct) -> None:

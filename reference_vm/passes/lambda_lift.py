@@ -24,8 +24,8 @@ After::
     }
 
 Constants are not captured: the function has its own, which are stored once. A symbol that the
-closure uses and nothing captured binds is captured as a shape. A closure that captures nothing is
-the name of its function.
+closure uses and nothing captured binds is captured as a shape, and calls pass those that no
+argument shows (`told_dims`). A closure that captures nothing is the name of its function.
 """
 
 from __future__ import annotations
@@ -34,10 +34,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
-from reference_vm.analysis.compatibility import bound_symbols, forget_symbols, symbols_in
+from reference_vm.analysis.compatibility import bound_symbols, symbols_in
 from reference_vm.analysis.recursion import CLOSURE
-from reference_vm.bytecode.symbols import lone_symbols
-from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
     Binding,
@@ -58,8 +56,9 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.properties import is_primitive
-from reference_vm.types import AttrValue, Poly, ShapeType, TensorType, TupleType, Type
-from reference_vm.types.dim import symbol, symbols
+from reference_vm.passes.told_dims import in_expression, with_told_dims
+from reference_vm.types import ShapeType, TensorType, TupleType, Type
+from reference_vm.types.dim import symbol
 
 
 @final
@@ -81,8 +80,8 @@ class LambdaLift:
                 continue
             lifter = _Lifter(function, taken)
             lifted = lifter.run() if _has_closures(function) else function
-            functions += map(without_untold, (lifted, *lifter.made))
-        return module.with_functions(functions)
+            functions += (lifted, *lifter.made)
+        return with_told_dims(module.with_functions(functions))
 
 
 def _has_closures(function: Function) -> bool:
@@ -172,32 +171,6 @@ class _Lifter:
         return candidate
 
 
-def without_untold(function: Function) -> Function:
-    """Return ``function`` with ``?`` for each symbol that stands in types of functions only.
-
-    No run can tell it from the parameters: a function that is passed has no dims.
-
-    Raises:
-        CompileError: A shape or an attribute is made of such a symbol.
-    """
-    types = [p.type for p in function.params if p.type is not None]
-    all_ = {s for t in types for s in bound_symbols(t)}
-    told = {s for t in types for s in lone_symbols(t, inside=True)}
-    untold = all_ - told
-    if not untold:
-        return function
-    for binding in rewrite.walk(function.body):
-        for name in sorted(set(_in_expression(binding.value)) & untold):
-            raise CompileError(catalog.unbound_dim(name, binding.value.span))
-    known = told | {
-        s
-        for b in rewrite.walk(function.body)
-        if b.var.type is not None
-        for s in symbols_in(b.var.type) - untold
-    }
-    return rewrite.retype(function, lambda type_: forget_symbols(type_, known))
-
-
 def _bound_by(variables: Iterable[Var]) -> frozenset[str]:
     """Return the symbols that the values of variables tell: those of tensors and shapes."""
     return frozenset(s for type_ in _parts(variables) for s in bound_symbols(type_))
@@ -226,28 +199,8 @@ def _used(closure: Closure) -> set[str]:
     types = [closure.result, *(v.type for v in (*closure.params, *rewrite.bound(closure.body)))]
     found = {s for t in types if t is not None for s in symbols_in(t)}
     for binding in rewrite.walk(closure.body):
-        found.update(_in_expression(binding.value))
+        found.update(in_expression(binding.value))
     return found
-
-
-def _in_expression(value: Expr) -> Iterator[str]:
-    """Yield the symbols that an expression names itself, in a shape or an attribute."""
-    match value:
-        case ShapeLiteral(dims=dims):
-            yield from (s for d in dims for s in symbols(d))
-        case Call(attrs=attrs):
-            for attribute in attrs.values():
-                yield from _in_attribute(attribute)
-        case _:
-            return
-
-
-def _in_attribute(value: AttrValue) -> Iterator[str]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _in_attribute(item)
-    elif isinstance(value, Poly):
-        yield from symbols(value)
 
 
 __all__ = ["LambdaLift"]

@@ -255,3 +255,73 @@ def test_dims_inside_of_a_data_type_are_held_to_their_symbols() -> None:
         found = session.run("first", ("Cons", X, ("Nil",)), Y)
         np.testing.assert_array_equal(found, X + X, err_msg=where)
         assert set(in_use(session).values()) == {0}, where
+
+
+def test_an_empty_list_has_the_dims_of_its_type() -> None:
+    text = program(
+        LISTS,
+        """fn @total(%l: List[f32[n]]) -> f32[n] {
+          %r = match %l {
+            Nil => { %z = const f32[] 0.0 %s = shape [n] %e = full(%s, %z) yield %e }
+            Cons(%h, %t) => { %u = @total(%t) %v = add(%h, %u) @accel yield %v }
+          }
+          return %r
+        }
+        fn @main(%x: f32[m]) -> f32[m] attrs { entry = true } {
+          %n: List[f32[m]] = Nil()
+          %e = @total(%n)
+          %a = Cons(%x, %n)
+          %b = Cons(%e, %a)
+          %t = @total(%b)
+          %r = add(%t, %e)
+          return %r
+        }""",
+    )
+    for where, found in run_everywhere(text, X):
+        np.testing.assert_array_equal(found, X, err_msg=where)
+
+
+def test_a_dim_that_only_a_functions_type_names_is_passed_by_the_call() -> None:
+    text = program(
+        """fn @made(%f: (i64[]) -> f32[k], %i: i64[]) -> f32[k] {
+          %zero = const i64[] 0
+          %one = const i64[] 1
+          %c = greater(%i, %zero)
+          %r = if %c {
+            %j = subtract(%i, %one)
+            %q = @made(%f, %j)
+            %g = %f(%j)
+            %s = add(%q, %g) @accel
+            yield %s
+          } else { %o = const f32[] 0.0 %d = shape [k] %e = full(%d, %o) yield %e }
+          return %r
+        }
+        fn @main(%x: f32[m]) -> f32[m] attrs { entry = true } {
+          %f = fn (%i: i64[]) -> f32[m] { %y = add(%x, %x) return %y }
+          %three = const i64[] 3
+          %r = @made(%f, %three)
+          return %r
+        }"""
+    )
+    for where, found in run_everywhere(text, X):
+        np.testing.assert_array_equal(found, 6 * X, err_msg=where)
+
+
+def test_a_dim_that_nothing_tells_is_no_promise() -> None:
+    text = program(
+        """fn @each(%f: (i64[]) -> f32[k], %i: i64[]) -> f32[k] {
+          %a = %f(%i)
+          %b = %f(%i)
+          %c = add(%a, %b)
+          return %c
+        }
+        fn @main(%x: f32[m]) -> f32[?] attrs { entry = true } {
+          %g = @each
+          %f = fn (%i: i64[]) -> f32[m] { %y = add(%x, %x) return %y }
+          %zero = const i64[] 0
+          %r = %g(%f, %zero)
+          return %r
+        }"""
+    )
+    for where, found in run_everywhere(text, X):
+        np.testing.assert_array_equal(found, 4 * X, err_msg=where)
