@@ -96,10 +96,19 @@ def tail_invoke(state: int, instance: int, frame: int, pc: int) -> int:
     return load(function, FunctionRecord.CODE)
 
 
+def only_tensor(frame: int, pc: int) -> int:
+    """Return the form of the tensor that is returned, if it is one alone; else 0."""
+    if load(pc, 1) != 1:
+        return 0
+    slot = frame + load(pc, 2) * WORD
+    return load(slot, Slot.FORM) if load(slot, Slot.REFERENCE) > 0 else 0
+
+
 def give(state: int, frame: int, pc: int) -> int:
     """Return to the caller with the result; 0 from the first frame."""
     back = load(frame, Frame.CALLER)
     if back == 0:
+        store(state, State.RESULT, only_tensor(frame, pc))
         return 0
     caller = frame - back * WORD
     target = caller + load(frame, Frame.TARGET) * WORD
@@ -115,6 +124,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     enter,
     invoke,
     tail_invoke,
+    only_tensor,
     give,
 )
 """In the order of their use."""

@@ -41,6 +41,7 @@ from reference_vm.runtime.native.stack import Stack
 from reference_vm.runtime.native.translation import tree_of
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.symbols import BindError, bind_symbols
+from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:
     from reference_vm.jit.pool import Pool
@@ -57,6 +58,23 @@ def native_code(machine: Machine) -> Callable[[int, int, int], int]:
     return _NATIVE(machine.address(text, lambda: words.print_module(FUNCTIONS)))
 
 
+# As plain numbers, since members of an enumeration are slow to index with.
+_CURRENT: Final = int(State.CURRENT)
+_PEAK: Final = int(State.PEAK)
+_WANTED: Final = int(State.WANTED)
+_ENTRY: Final = int(State.ENTRY)
+_SERIAL: Final = int(State.SERIAL)
+_RESULT: Final = int(State.RESULT)
+_LOG: Final = int(State.LOG)
+_LOG_BEGIN: Final = int(State.LOG_BEGIN)
+_LAUNCHES: Final = int(State.LAUNCHES)
+_READS: Final = int(State.READS)
+_WRITES: Final = int(State.WRITES)
+_START: Final = int(Command.START)
+_START_LOGGED: Final = int(Command.START_LOGGED)
+_FINISH: Final = int(Command.FINISH)
+
+
 @final
 class NativeExecutor:
     """The native form of a session's program."""
@@ -64,6 +82,8 @@ class NativeExecutor:
     def __init__(self, image: Image, *, checked: bool) -> None:
         pool = shared_pool()
         self._image = image
+        self._usage = image.host.usage
+        self._ledger = image.host.ledger
         self._checked = checked
         self._native = native_code(shared_machine())
         self._words = aligned_words(State.WORDS)
@@ -108,10 +128,14 @@ class NativeExecutor:
             ExecutionError: An argument does not fit, or the run failed.
         """
         check_count(code, args)
-        self._tidy()
+        left = self._start(code, args, path)
+        if left == Left.RETURNED and self._cells[_RESULT]:
+            return self._only_result(path)
         run = NativeRun(self.program.memory, path is not None, self._checked)
+        run.running = left != Left.REFUSED
         try:
-            left = self._start(code, args, run, path)
+            if left == Left.REFUSED:
+                left = self._begin(code, args, run, path)
             if left != Left.RETURNED:
                 with np.errstate(all="ignore"):
                     self._go_on(left, run, path)
@@ -126,49 +150,46 @@ class NativeExecutor:
         finally:
             self._close(run, path)
 
-    def _tidy(self) -> None:
-        self.program.memory.seen = {}
-        if self.program.is_full:
-            self._remembered.clear()
-            self.program.tidy()
+    def _start(self, code: FunctionCode, args: tuple[Any, ...], path: Path | None) -> int:
+        """Begin a call like one before, and run as far as the loop gets."""
+        head = self._remembered.heads.get(code.name)
+        if head is None:
+            return Left.REFUSED
+        cells = self._cells
+        cells[_ENTRY] = head
+        serial = cells[_SERIAL]
+        left = self._call(_START if path is None else _START_LOGGED, id(args))
+        if path is not None and left >= 0:
+            path.begin_like(code, cells[_ENTRY], serial)
+        return left
 
-    def _start(
-        self, code: FunctionCode, args: tuple[Any, ...], run: NativeRun, path: Path | None
-    ) -> int:
-        """Begin a call, and run as far as the loop gets; return why it came back."""
-        number = self._image.executable.indices[code.name]
-        head = self._remembered.head(number)
-        if head:
-            cells = self._cells
-            cells[State.ENTRY] = head
-            serial = cells[State.SERIAL]
-            left = self._call(Command.START if path is None else Command.START_LOGGED, id(args))
-            if left != Left.REFUSED:
-                run.running = True
-                if path is not None:
-                    path.begin_like(code, self._remembered.forms(cells[State.ENTRY]), serial)
-                return left
-        with np.errstate(all="ignore"):
-            self._begin(number, code, args, run, path)
-        run.running = True
-        return self._call(Command.RUN if path is None else Command.RUN_LOGGED, 0)
+    def _only_result(self, path: Path | None) -> Any:
+        """Deliver the one tensor of a run that needed nothing of Python."""
+        cells, ledger = self._cells, self._ledger
+        known = self.program.forms[cells[_RESULT]]
+        assert known.dtype is not None
+        array = np.empty(known.dims, to_numpy(known.dtype))
+        arrays = (array,)
+        if path is not None:
+            path.close(self._log, (cells[_LOG] - cells[_LOG_BEGIN]) // WORD)
+        self._call(_FINISH, id(arrays))
+        ledger.note("out", known.nbytes)
+        self._count()
+        return array
 
     def _begin(
-        self,
-        number: int,
-        code: FunctionCode,
-        args: tuple[Any, ...],
-        run: NativeRun,
-        path: Path | None,
-    ) -> None:
-        """Begin a call as the interpreter does."""
-        program = self.program
-        try:
-            values = place_arguments(self._image, code, args, run)
-        finally:
-            if path is not None:
-                path.prepare(run.taken())
-        symbols = bind_symbols(code, values, self._image.executable.data_types)
+        self, code: FunctionCode, args: tuple[Any, ...], run: NativeRun, path: Path | None
+    ) -> int:
+        """Begin a call as the interpreter does, and run as far as the loop gets."""
+        self._tidy()
+        program, number = self.program, self._image.executable.indices[code.name]
+        with np.errstate(all="ignore"):
+            try:
+                values = place_arguments(self._image, code, args, run)
+            finally:
+                if path is not None:
+                    path.prepare(run.taken())
+            symbols = bind_symbols(code, values, self._image.executable.data_types)
         pairs = zip(code.params, values, strict=True)
         slots = [w for p, v in pairs for w in self._values.words(tree_of(p.type), v)]
         instance = program.instance(number, symbols)
@@ -177,14 +198,22 @@ class NativeExecutor:
         self._remembered.add(number, args, instance)
         if path is not None:
             path.begin(code, values, symbols, self._cells[State.SERIAL])
+        run.running = True
+        return self._call(Command.RUN if path is None else Command.RUN_LOGGED, 0)
+
+    def _tidy(self) -> None:
+        """Forget what is remembered, if that is too much."""
+        if self.program.is_full:
+            self._remembered.clear()
+            self.program.tidy()
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""
-        cells, usage = self._cells, self._image.host.usage
-        cells[State.CURRENT], cells[State.PEAK] = usage.current, usage.peak
-        cells[State.WANTED] = -1
+        cells, usage = self._cells, self._usage
+        cells[_CURRENT], cells[_PEAK] = usage.current, usage.peak
+        cells[_WANTED] = -1
         left = self._native(self._state, command, argument)
-        usage.current, usage.peak = cells[State.CURRENT], cells[State.PEAK]
+        usage.current, usage.peak = cells[_CURRENT], cells[_PEAK]
         return left
 
     def _go_on(self, left: int, run: NativeRun, path: Path | None) -> None:
@@ -268,7 +297,7 @@ class NativeExecutor:
 
     def _close(self, run: NativeRun, path: Path | None) -> None:
         """Give back all memory of a run, and count what it did."""
-        cells, host = self._cells, self._image.host
+        cells = self._cells
         if path is not None:
             path.close(self._log, (cells[State.LOG] - cells[State.LOG_BEGIN]) // WORD)
         run.log = None
@@ -276,11 +305,17 @@ class NativeExecutor:
             self._call(Command.FINISH, 0)
         run.close()
         self.program.memory.close_run()
+        self.program.memory.seen = {}
         self._values.clear()
-        host.ledger.launches += cells[State.LAUNCHES]
-        cells[State.LAUNCHES] = 0
-        for direction, copies in (("out", State.READS), ("in", State.WRITES)):
+        self._count()
+
+    def _count(self) -> None:
+        """Let the host's ledger know what the loop did."""
+        cells, ledger = self._cells, self._ledger
+        ledger.launches += cells[_LAUNCHES]
+        cells[_LAUNCHES] = 0
+        for direction, copies in (("out", _READS), ("in", _WRITES)):
             if cells[copies]:
-                host.ledger.copies[direction] += cells[copies]
-                host.ledger.bytes[direction] += cells[copies + 1]
+                ledger.copies[direction] += cells[copies]
+                ledger.bytes[direction] += cells[copies + 1]
                 cells[copies] = cells[copies + 1] = 0

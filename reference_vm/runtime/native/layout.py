@@ -116,7 +116,10 @@ class State(IntEnum):
     RECORDS = 33
     """Of the trace, since the session began; rather too few than too many."""
 
-    WORDS = 34
+    RESULT = 34
+    """The form of the result, if it is one tensor on the host, else 0."""
+
+    WORDS = 35
 
 
 class Frame(IntEnum):

@@ -21,6 +21,7 @@ from reference_vm.runtime.frames import Frame, PreparedFunction, Run, enter
 from reference_vm.runtime.log import LIMIT, PathLog
 from reference_vm.runtime.native.heap import Words
 from reference_vm.runtime.native.program import NativeProgram
+from reference_vm.runtime.native.remembered import array_forms
 from reference_vm.runtime.native.run import Event, Step
 from reference_vm.runtime.native.shadow import Shadow
 from reference_vm.runtime.native.snapshot import Restoring, Snapshot
@@ -76,12 +77,13 @@ class Path:
         self._program = program
         self._shadow = shadow
         self._begun: tuple[FunctionCode, Sequence[Any], Symbols] | None = None
-        self._like: tuple[FunctionCode, Sequence[int]] | None = None
+        self._like: tuple[FunctionCode, int] | None = None
         self._first: list[Event] = []
         self._seen: Mapping[int, Buffer] = {}
         self._last: list[Event] = []
         self._serial = 0
         self._segments = [_Segment(None, 0)]
+        self._rest: tuple[Words, int] = np.zeros(0, dtype=np.int64), 0
         self._trace: Trace | None = None
 
     def prepare(self, events: list[Event]) -> None:
@@ -97,17 +99,18 @@ class Path:
         self._serial = serial
         self._seen = self._program.memory.seen
 
-    def begin_like(self, code: FunctionCode, forms: Sequence[int], serial: int) -> None:
+    def begin_like(self, code: FunctionCode, entry: int, serial: int) -> None:
         """Note a call that the loop began, with arrays that took the numbers from ``serial``."""
-        self._like = code, forms
-        self._serial = serial + len(forms)
+        self._like = code, entry
+        self._serial = serial + len(code.params)
         self._seen = self._program.memory.seen
 
     def _arguments(self) -> tuple[FunctionCode, Sequence[Any], Symbols] | None:
         """Return how the call began."""
         if self._like is None:
             return self._begun
-        code, forms = self._like
+        code, entry = self._like
+        forms = array_forms(entry)
         values: list[Tensor] = []
         first = self._serial - len(forms)
         for number, form in enumerate(forms, first):
@@ -147,12 +150,14 @@ class Path:
         self._last = events
 
     def close(self, words: Words, used: int) -> None:
+        """Note the last part of the way, which must not change before the trace is made."""
         if self._begun is not None or self._like is not None:
-            self.take(words, used)
+            self._rest = words, used
 
     def trace(self) -> Trace:
         """Return the records."""
         if self._trace is None:
+            self.take(*self._rest)
             first = self._segments[0].start
             serial = self._serial if first is None else first.serial
             replay = _Replay(self._program, self._shadow, serial, self._seen)

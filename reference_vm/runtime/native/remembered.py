@@ -22,23 +22,16 @@ _LISTED: Final = 8
 
 @final
 class Remembered:
-    """The calls of a session, by the function's number."""
+    """The calls of a session."""
 
     def __init__(self, program: NativeProgram, state: int) -> None:
         self._program = program
-        self._heads: dict[int, int] = {}
+        self.heads: dict[str, int] = {}
+        """The first call of each function that has any, by the function's name."""
+
         self._heap = Heap()
         self._possible = arrays.as_expected()
         store(state, State.ARRAY_TYPE, id(np.ndarray))
-
-    def head(self, number: int) -> int:
-        """Return the first of a function's calls; 0 if there is none."""
-        return self._heads.get(number, 0)
-
-    def forms(self, entry: int) -> list[int]:
-        """Return the forms of the arrays of a call."""
-        count = load(entry, Entry.COUNT)
-        return [load(entry, Entry.ARRAYS + 2 * i + 1) for i in range(count)]
 
     def add(self, number: int, args: Sequence[Any], instance: int) -> None:
         """Remember a call with these arguments, if the loop could begin one like it."""
@@ -52,14 +45,14 @@ class Remembered:
                 return
             words += [id(array.dtype), self._program.forms.tensor(param.type.dtype, array.shape)]
         if all(words):
-            head = self._shortened(self.head(number))
+            head = self._shortened(self.heads.get(code.name, 0))
             record = self._program.records[number]
-            self._heads[number] = self._heap.put([head, record, instance, len(args), *words])
+            self.heads[code.name] = self._heap.put([head, record, instance, len(args), *words])
             self._program.hold(tuple(array.dtype for array in args))
 
     def clear(self) -> None:
         """Forget all."""
-        self._heads.clear()
+        self.heads.clear()
         self._heap = Heap()
 
     def _shortened(self, head: int) -> int:
@@ -68,6 +61,11 @@ class Remembered:
         while at:
             length, at = length + 1, load(at, Entry.NEXT)
         return head if length < _LISTED else 0
+
+
+def array_forms(entry: int) -> list[int]:
+    """Return the forms of the arrays of a call."""
+    return [load(entry, Entry.ARRAYS + 2 * i + 1) for i in range(load(entry, Entry.COUNT))]
 
 
 def _is_plain(array: Any) -> bool:
@@ -84,4 +82,4 @@ def _takes_tensors(code: FunctionCode) -> bool:
     )
 
 
-__all__ = ["Remembered"]
+__all__ = ["Remembered", "array_forms"]
