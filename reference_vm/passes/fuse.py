@@ -200,7 +200,7 @@ class _Fuser:
             return
         inside = {b.var for b in work}
         read = dict.fromkeys(v for b in work for v in operands(b.value) if v not in inside)
-        fused = first.var in self.fusible
+        fused = first.var in self.fusible and not self._is_convolution(work)
         inlined = [self.scalars[v] for v in read if fused and v in self.scalars]
         params = [v for v in read if not (fused and v in self.scalars)]
         results = self._results(work)
@@ -219,6 +219,11 @@ class _Fuser:
         yield Binding(whole, invoke)
         for index, result in enumerate(results):
             yield Binding(result, Project(whole, index))
+
+    def _is_convolution(self, work: Sequence[Binding]) -> bool:
+        """Whether it is a convolution, which reads all operands from memory, small ones too."""
+        ops = map(self._work, work)
+        return any(op is not None and isinstance(op.loops, Correlation) for op in ops)
 
     def _is_taken(self, work: Sequence[Binding], function: Function) -> bool:
         """Whether the target has one kernel for ``work``: of products and windows it may not."""
