@@ -401,6 +401,7 @@ ROWS: Final[Sequence[Row]] = (
 
 ELSEWHERE: Final = {
     "recursion-too-deep",
+    "use-after-donation",
     "function-result",
     "argument-type",
     "rank-mismatch",
