@@ -37,9 +37,9 @@ from reference_vm.ir.nodes import (
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import Content, OpDef
 from reference_vm.ops.typing import infer_call
-from reference_vm.types import ShapeType, TensorType, TupleType, Type, Unknown, leaves
+from reference_vm.types import Dim, ShapeType, TensorType, TupleType, Type, Unknown, leaves
 from reference_vm.types.arrays import to_numpy
-from reference_vm.types.dim import evaluate, symbols
+from reference_vm.types.dim import substitute, symbols
 
 _KEPT: Final = 64
 """Sets of operands that the answer is remembered for."""
@@ -167,7 +167,7 @@ def shape_function(function: Function, ops: Mapping[str, OpDef] = OPS) -> ShapeF
 def _tried(params: Sequence[Var], first: int) -> list[Dims]:
     """Return dims for each parameter: every symbol, and every unknown dim, has its own size."""
     sizes = count(first)
-    known: dict[str, int] = {}
+    known: dict[str, Dim] = {}
     found: list[Dims] = []
     for param in params:
         shape = param.tensor.shape
@@ -175,9 +175,10 @@ def _tried(params: Sequence[Var], first: int) -> list[Dims]:
             raise DataError("rank-mismatch", "no rank is known")
         for name in (n for dim in shape for n in symbols(dim)):
             known.setdefault(name, next(sizes))
-        found.append(
-            tuple(next(sizes) if isinstance(d, Unknown) else evaluate(d, known) for d in shape)
-        )
+        tried = [next(sizes) if isinstance(d, Unknown) else substitute(d, known) for d in shape]
+        if any(isinstance(d, Unknown) for d in tried):
+            raise DataError("division-by-zero", "a dim divides by one of the sizes tried")
+        found.append(tuple(d for d in tried if isinstance(d, int)))
     return found
 
 

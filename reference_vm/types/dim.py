@@ -26,6 +26,8 @@ from typing import Final, TypeAlias, Union, final
 FUNCTIONS: Final = ("floordiv", "ceildiv", "mod", "min", "max")
 """The functions that may stand in a dim."""
 
+_DIVIDING: Final = ("floordiv", "ceildiv", "mod")
+
 SIZE_LIMIT: Final = 256
 """How many symbols, functions and terms a polynomial may have. One that grows beyond becomes
 `UNKNOWN`: a few operators that square their operand would otherwise fill any memory."""
@@ -306,7 +308,10 @@ def symbols(dim: Dim) -> frozenset[str]:
 
 
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
-    """Return ``dim`` with each symbol of ``values`` replaced; other symbols stay."""
+    """Return ``dim`` with each symbol of ``values`` replaced; other symbols stay.
+
+    `UNKNOWN` where it comes to a division by 0: a run ends there, with an error.
+    """
     if not isinstance(dim, Poly) or not (dim.symbols & values.keys()):
         return dim
     result: Dim = 0
@@ -317,6 +322,8 @@ def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
                 term = multiply(term, values.get(atom, symbol(atom)))
             else:
                 left, right = substitute(atom.left, values), substitute(atom.right, values)
+                if right == 0 and atom.function in _DIVIDING:
+                    return UNKNOWN
                 term = multiply(term, apply(atom.function, left, right))
         result = add(result, term)
     return result
