@@ -1,4 +1,4 @@
-"""Transcendental functions of f32 are within 2 ULP everywhere, and right at special values."""
+"""Transcendental functions are within 2 ULP everywhere, and right at special values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from scipy import special as scipy_special
 
 from reference_vm.ops.catalog import OPS
 from reference_vm.types import TensorType
+from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dim import symbol
-from reference_vm.types.dtype import F32
+from reference_vm.types.dtype import BF16, F16, F32, F64, DType
 from tests.unit.targets.kernels import compiled, one_call
 
 Function = Callable[..., Any]
@@ -62,8 +63,8 @@ def ulps(found: Any, exact: Any) -> Any:
     return apart
 
 
-def run(name: str, *operands: Any) -> Any:
-    types = [TensorType(F32, (symbol("n"),)) for _ in operands]
+def run(name: str, *operands: Any, dtype: DType = F32) -> Any:
+    types = [TensorType(dtype, (symbol("n"),)) for _ in operands]
     (found,) = compiled(one_call(OPS[name], types))(np, operands, [None])
     return found
 
@@ -106,3 +107,49 @@ def _power(x: Any, y: Any) -> float:
     except (ValueError, OverflowError):  # what Python refuses, C gives as infinity or NaN
         with np.errstate(all="ignore"):
             return float(np.power(np.float64(x), np.float64(y)))
+
+
+def every_half(dtype: DType) -> Any:
+    """Return every number of 16 bits."""
+    values = np.arange(2**16, dtype=np.uint32).astype(np.uint16).view(to_numpy(dtype))
+    return values[~np.isnan(values.astype(np.float32))]
+
+
+@pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
+@pytest.mark.parametrize("name", UNARY)
+def test_function_of_every_half_is_the_nearest_or_next_to_it(name: str, dtype: DType) -> None:
+    x = every_half(dtype)
+    found = run(name, x, dtype=dtype).astype(np.float64)
+    with np.errstate(all="ignore"):
+        exact = UNARY[name](x.astype(np.float64))
+        nearest = exact.astype(np.float32).astype(to_numpy(dtype)).astype(np.float64)
+        least = -133 if dtype == BF16 else -24
+        spacing = np.exp2(np.maximum(np.frexp(exact)[1] - dtype.significand, least))
+        close = (found == nearest) | (np.abs(found - exact) <= spacing)
+    right = close | (np.isnan(found) & np.isnan(exact))
+    assert right.all(), f"{name}({x[~right][0]!r}) is {found[~right][0]}"
+
+
+def wide_inputs() -> Any:
+    generator = np.random.default_rng(2)
+    bits = generator.integers(0, 2**64, 20_000, dtype=np.uint64)
+    every = bits.view(np.float64)
+    dense = np.linspace(-12, 12, 20_001)
+    edges = np.linspace(-746, 710, 10_001)
+    special = np.array([0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1.7e308])
+    return np.concatenate([special, every[~np.isnan(every)], dense, edges])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_function_of_f64_is_within_two_ulps(name: str) -> None:
+    x = wide_inputs()
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.longdouble)
+        exact = UNARY[name](x if name == "erf" else wide).astype(np.longdouble)
+        found = run(name, x, dtype=F64)
+        rounded = exact.astype(np.float64)
+        same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+        apart = np.abs(found.astype(np.longdouble) - exact) / np.spacing(np.abs(rounded))
+    apart[same] = 0.0
+    worst = int(np.argmax(np.where(np.isnan(apart), np.inf, apart)))
+    assert apart[worst] <= 2.0, f"{name}({x[worst]!r}) is {apart[worst]} ULP off"
