@@ -222,8 +222,11 @@ def _computed(
     def apply(known: Known) -> Any:
         given = [None if o is None else known[o] for o in operands]
         plain = [v.dims if isinstance(v, Sizes) else v for v in given]
-        with np.errstate(all="ignore"):
-            result = definition.compute(np, *plain, **filled)
+        try:
+            with np.errstate(all="ignore"):
+                result = definition.compute(np, *plain, **filled)
+        except (ValueError, IndexError) as error:  # NumPy's words for what no type rule takes
+            raise DataError("shape-mismatch", str(error)) from error
         if op in ("shape_of", "tensor_to_shape"):
             return Sizes(tuple(map(int, result)))
         return tuple(map(_owned, result)) if isinstance(result, tuple) else _owned(result)
