@@ -40,7 +40,6 @@ from reference_vm.types.arrays import from_numpy
 
 if TYPE_CHECKING:  # they load LLVM, which need not be installed
     from reference_vm.runtime.native.executor import NativeExecutor
-    from reference_vm.runtime.native.path import Path
 
 
 @final
@@ -67,7 +66,8 @@ class Session:
         self.program = program
         self._traced = trace
         self._checked = checked
-        self._log: PathLog | Path | None = None
+        self._log: PathLog | None = None
+        self._ran_natively = False
         self._load_log = PathLog()
         used = (*program.executable.devices, *program.device_map.devices)
         self._devices = {name: _open(name) for name in used}
@@ -75,7 +75,9 @@ class Session:
         self.notes = without_native(program.executor, interpreter, program.proven)
         """Why runs are not native, one sentence each; empty if they are."""
 
-        self._native = None if self.notes else native_executor(self._image, checked)
+        self._native = (
+            None if self.notes else native_executor(self._image, traced=trace, checked=checked)
+        )
         self.intermediates: Mapping[str, Any] | None = None
         """What the last run computed, by source variable, if it was run with ``keep=True``."""
 
@@ -120,6 +122,7 @@ class Session:
         code = self.entry(entry)
         if not (keep or profile or observer) and self._native and self._native.acquire():
             return self._run_native(self._native, code, args)
+        self._ran_natively = False
         log = self._log = PathLog() if self._traced else None
         kept = Intermediates() if keep and observer is None else None
         for device in self._devices.values():
@@ -132,12 +135,12 @@ class Session:
             self.intermediates = kept.found if kept else None
 
     def _run_native(self, native: NativeExecutor, code: FunctionCode, args: tuple[Any, ...]) -> Any:
-        self.intermediates = None
+        self.intermediates = self._log = None
         for device in self._devices.values():
             device.reset_peak()
-        path = self._log = native.path() if self._traced else None
+        self._ran_natively = True
         try:
-            return native.run(code, args, path)
+            return native.run(code, args)
         finally:
             native.release()
 
@@ -161,6 +164,8 @@ class Session:
     @property
     def trace(self) -> Trace:
         """The records of the last run, in issue order; empty if it was not traced."""
+        if self._ran_natively and self._native and self._traced:
+            return self._native.trace()
         return Trace() if self._log is None else self._log.trace()
 
     @property

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.words import load, store
+from reference_vm.jit.arrays import DATA
+from reference_vm.jit.words import load, move, store
 from reference_vm.runtime.native.layout import (
     OBJECT,
     SLOT,
     WORD,
+    Form,
     Frame,
     FunctionRecord,
     Slot,
     State,
 )
+from reference_vm.runtime.native.memory import forget_all
 from reference_vm.runtime.native.moves import copy
 
 
@@ -96,19 +99,32 @@ def tail_invoke(state: int, instance: int, frame: int, pc: int) -> int:
     return load(function, FunctionRecord.CODE)
 
 
-def only_tensor(frame: int, pc: int) -> int:
-    """Return the form of the tensor that is returned, if it is one alone; else 0."""
+def deliver(state: int, frame: int, pc: int) -> int:
+    """Copy the result to the array that waits for it, and give back all memory, if it fits.
+
+    Otherwise say what it is, if it is one tensor.
+    """
+    store(state, State.RESULT, 0)
     if load(pc, 1) != 1:
         return 0
     slot = frame + load(pc, 2) * WORD
-    return load(slot, Slot.FORM) if load(slot, Slot.REFERENCE) > 0 else 0
+    if load(slot, Slot.REFERENCE) <= 0:
+        return 0
+    form = load(slot, Slot.FORM)
+    store(state, State.RESULT, form)
+    if form == load(state, State.EXPECTED):
+        array = load(load(state, State.ARRAY) + DATA, 0)
+        move(array, load(slot, Slot.ADDRESS), load(form, Form.NBYTES))
+        forget_all(state)
+        store(state, State.RESULT, -1)
+    return 0
 
 
 def give(state: int, frame: int, pc: int) -> int:
     """Return to the caller with the result; 0 from the first frame."""
     back = load(frame, Frame.CALLER)
     if back == 0:
-        store(state, State.RESULT, only_tensor(frame, pc))
+        deliver(state, frame, pc)
         return 0
     caller = frame - back * WORD
     target = caller + load(frame, Frame.TARGET) * WORD
@@ -124,7 +140,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     enter,
     invoke,
     tail_invoke,
-    only_tensor,
+    deliver,
     give,
 )
 """In the order of their use."""

@@ -30,8 +30,8 @@ def without_native(target: str | None, interpreter: bool, proven: bool = True) -
     return ()
 
 
-def native_executor(image: Image, checked: bool) -> NativeExecutor:
+def native_executor(image: Image, *, traced: bool, checked: bool) -> NativeExecutor:
     """Return the native form of a program."""
     from reference_vm.runtime.native.executor import NativeExecutor
 
-    return NativeExecutor(image, checked=checked)
+    return NativeExecutor(image, traced=traced, checked=checked)

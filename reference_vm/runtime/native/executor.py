@@ -1,7 +1,8 @@
 """Runs functions in the native loop.
 
-    executor = NativeExecutor(image, checked=False)
-    result = executor.run(code, args, path)
+    executor = NativeExecutor(image, traced=True, checked=False)
+    result = executor.run(code, args)
+    executor.trace()                        # the records of that run
 
 What an instruction needs that the loop has not got (memory, a kernel seen for the first time, a
 device of its own) is seen to here, and the loop goes on. Errors are those of the interpreter: the
@@ -13,11 +14,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.devices.ledger import Ledger
 from reference_vm.jit import pool_code, words
 from reference_vm.jit.machine import Machine, shared_machine
 from reference_vm.jit.pool import shared_pool
@@ -41,6 +44,7 @@ from reference_vm.runtime.native.stack import Stack
 from reference_vm.runtime.native.translation import tree_of
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.symbols import BindError, bind_symbols
+from reference_vm.runtime.trace import Trace
 from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:
@@ -58,6 +62,17 @@ def native_code(machine: Machine) -> Callable[[int, int, int], int]:
     return _NATIVE(machine.address(text, lambda: words.print_module(FUNCTIONS)))
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """The one tensor that a function gives."""
+
+    form: int
+    dims: tuple[int, ...]
+    dtype: np.dtype[Any]
+    nbytes: int
+
+
 # As plain numbers, since members of an enumeration are slow to index with.
 _CURRENT: Final = int(State.CURRENT)
 _PEAK: Final = int(State.PEAK)
@@ -70,17 +85,26 @@ _LOG_BEGIN: Final = int(State.LOG_BEGIN)
 _LAUNCHES: Final = int(State.LAUNCHES)
 _READS: Final = int(State.READS)
 _WRITES: Final = int(State.WRITES)
-_START: Final = int(Command.START)
-_START_LOGGED: Final = int(Command.START_LOGGED)
-_FINISH: Final = int(Command.FINISH)
+_EXPECTED: Final = int(State.EXPECTED)
+_ARRAY: Final = int(State.ARRAY)
 
 
 @final
 class NativeExecutor:
     """The native form of a session's program."""
 
-    def __init__(self, image: Image, *, checked: bool) -> None:
+    def __init__(self, image: Image, *, traced: bool, checked: bool) -> None:
         pool = shared_pool()
+        self._traced = traced
+        self._start = int(Command.START_LOGGED if traced else Command.START)
+        self._resume = int(Command.RUN_LOGGED if traced else Command.RUN)
+        self._path: Path | None = None
+        self._like: tuple[FunctionCode, int, int] | None = None
+        """How the loop began the last run by itself: function, remembered call, serial number."""
+
+        self._expected: dict[str, _Expected] = {}
+        """What each function gave last, if that was one tensor."""
+
         self._image = image
         self._usage = image.host.usage
         self._ledger = image.host.ledger
@@ -110,9 +134,19 @@ class NativeExecutor:
         worth = load(pool.state, pool_code.WORTH)
         cells[State.WORTH] = worth if pool.threads > 1 else 1 << 62
 
-    def path(self) -> Path:
-        """Return what takes down the way of a run."""
-        return Path(self.program, self._shadow)
+    def trace(self) -> Trace:
+        """Return the records of the last run."""
+        if self._path is None:
+            self._path = Path(self.program, self._shadow)
+            if self._like is not None:
+                self._path.begin_like(*self._like)
+                self._path.close(self._log, self._noted)
+        return self._path.trace()
+
+    @property
+    def _noted(self) -> int:
+        """How many words of the path the loop has noted since Python took them over."""
+        return (self._cells[_LOG] - self._cells[_LOG_BEGIN]) // WORD
 
     def acquire(self) -> bool:
         """Whether nobody else runs here; who is let in must call `release`."""
@@ -121,17 +155,43 @@ class NativeExecutor:
     def release(self) -> None:
         self._busy.release()
 
-    def run(self, code: FunctionCode, args: tuple[Any, ...], path: Path | None) -> Any:
+    def run(self, code: FunctionCode, args: tuple[Any, ...]) -> Any:
         """Run a function on NumPy arguments; return NumPy results.
 
         Raises:
             ExecutionError: An argument does not fit, or the run failed.
         """
         check_count(code, args)
-        left = self._start(code, args, path)
-        if left == Left.RETURNED and self._cells[_RESULT]:
-            return self._only_result(path)
-        run = NativeRun(self.program.memory, path is not None, self._checked)
+        self._path = self._like = None
+        head = self._remembered.heads.get(code.name)
+        if head is None:
+            return self._with_python(Left.REFUSED, code, args)
+        cells, usage, expected = self._cells, self._usage, self._expected.get(code.name)
+        if expected is None:
+            cells[_EXPECTED] = 0
+        else:
+            array = np.empty(expected.dims, expected.dtype)
+            cells[_EXPECTED], cells[_ARRAY] = expected.form, id(array)
+        cells[_ENTRY], serial, cells[_WANTED] = head, cells[_SERIAL], -1
+        cells[_CURRENT], cells[_PEAK] = usage.current, usage.peak
+        left = self._native(self._state, self._start, id(args))
+        usage.current, usage.peak = cells[_CURRENT], cells[_PEAK]
+        if left != Left.REFUSED:
+            self._like = code, cells[_ENTRY], serial
+        if left != Left.RETURNED or cells[_RESULT] != -1:
+            return self._with_python(left, code, args)
+        assert expected is not None
+        self._count(expected.nbytes)
+        return array
+
+    def _with_python(self, left: int, code: FunctionCode, args: tuple[Any, ...]) -> Any:
+        """Run a function to its end, from where the loop left it."""
+        path, self._cells[_EXPECTED] = None, 0
+        if self._traced:
+            path = self._path = Path(self.program, self._shadow)
+            if self._like is not None:
+                path.begin_like(*self._like)
+        run = NativeRun(self.program.memory, self._traced, self._checked)
         run.running = left != Left.REFUSED
         try:
             if left == Left.REFUSED:
@@ -140,7 +200,7 @@ class NativeExecutor:
                 with np.errstate(all="ignore"):
                     self._go_on(left, run, path)
             run.running = False
-            return self._deliver(run, path)
+            return self._deliver(code, run, path)
         except BindError as error:
             if run.running:  # of a call inside
                 raise located(error, self._instruction()) from error
@@ -149,33 +209,6 @@ class NativeExecutor:
             raise located(error, self._instruction() if run.running else None) from error
         finally:
             self._close(run, path)
-
-    def _start(self, code: FunctionCode, args: tuple[Any, ...], path: Path | None) -> int:
-        """Begin a call like one before, and run as far as the loop gets."""
-        head = self._remembered.heads.get(code.name)
-        if head is None:
-            return Left.REFUSED
-        cells = self._cells
-        cells[_ENTRY] = head
-        serial = cells[_SERIAL]
-        left = self._call(_START if path is None else _START_LOGGED, id(args))
-        if path is not None and left >= 0:
-            path.begin_like(code, cells[_ENTRY], serial)
-        return left
-
-    def _only_result(self, path: Path | None) -> Any:
-        """Deliver the one tensor of a run that needed nothing of Python."""
-        cells, ledger = self._cells, self._ledger
-        known = self.program.forms[cells[_RESULT]]
-        assert known.dtype is not None
-        array = np.empty(known.dims, to_numpy(known.dtype))
-        arrays = (array,)
-        if path is not None:
-            path.close(self._log, (cells[_LOG] - cells[_LOG_BEGIN]) // WORD)
-        self._call(_FINISH, id(arrays))
-        ledger.note("out", known.nbytes)
-        self._count()
-        return array
 
     def _begin(
         self, code: FunctionCode, args: tuple[Any, ...], run: NativeRun, path: Path | None
@@ -199,7 +232,7 @@ class NativeExecutor:
         if path is not None:
             path.begin(code, values, symbols, self._cells[State.SERIAL])
         run.running = True
-        return self._call(Command.RUN if path is None else Command.RUN_LOGGED, 0)
+        return self._call(self._resume, 0)
 
     def _tidy(self) -> None:
         """Forget what is remembered, if that is too much."""
@@ -218,12 +251,11 @@ class NativeExecutor:
 
     def _go_on(self, left: int, run: NativeRun, path: Path | None) -> None:
         """Run to the end."""
-        command = Command.RUN if path is None else Command.RUN_LOGGED
         while left != Left.RETURNED:
             self._see_to(left, run, path)
             if run.result is not None:
                 return
-            left = self._call(command, 0)
+            left = self._call(self._resume, 0)
 
     def _see_to(self, left: int, run: NativeRun, path: Path | None) -> None:
         """Do what the loop came back for."""
@@ -280,8 +312,9 @@ class NativeExecutor:
         if path is not None:
             self._cells[State.LOG] -= WORD
 
-    def _deliver(self, run: NativeRun, path: Path | None) -> Any:
+    def _deliver(self, code: FunctionCode, run: NativeRun, path: Path | None) -> Any:
         if run.result is None:
+            self._expect(code)
             arrays = self._delivery.arrays()
             if arrays is not None:
                 self._call(Command.FINISH, id(arrays.flat))
@@ -291,6 +324,15 @@ class NativeExecutor:
             path.end(run.taken())
         return delivered
 
+    def _expect(self, code: FunctionCode) -> None:
+        """Expect the next result of a function to be as this one."""
+        form = self._cells[_RESULT]
+        if form > 0:
+            known = self.program.forms[form]
+            assert known.dtype is not None
+            dtype = to_numpy(known.dtype)
+            self._expected[code.name] = _Expected(form, known.dims, dtype, known.nbytes)
+
     def _instruction(self) -> Any:
         place = self.program.places[self._cells[State.PC]]
         return self.program.instruction(place)
@@ -299,7 +341,7 @@ class NativeExecutor:
         """Give back all memory of a run, and count what it did."""
         cells = self._cells
         if path is not None:
-            path.close(self._log, (cells[State.LOG] - cells[State.LOG_BEGIN]) // WORD)
+            path.close(self._log, self._noted)
         run.log = None
         if cells[State.LAST]:
             self._call(Command.FINISH, 0)
@@ -309,11 +351,17 @@ class NativeExecutor:
         self._values.clear()
         self._count()
 
-    def _count(self) -> None:
-        """Let the host's ledger know what the loop did."""
+    def _count(self, delivered: int = -1) -> None:
+        """Let the host's ledger know what the loop did, and of the bytes that it delivered."""
         cells, ledger = self._cells, self._ledger
+        if delivered >= 0:
+            ledger.note("out", delivered)
         ledger.launches += cells[_LAUNCHES]
         cells[_LAUNCHES] = 0
+        if cells[_READS] or cells[_WRITES]:
+            self._count_copies(cells, ledger)
+
+    def _count_copies(self, cells: Any, ledger: Ledger) -> None:
         for direction, copies in (("out", _READS), ("in", _WRITES)):
             if cells[copies]:
                 ledger.copies[direction] += cells[copies]

@@ -117,9 +117,13 @@ class State(IntEnum):
     """Of the trace, since the session began; rather too few than too many."""
 
     RESULT = 34
-    """The form of the result, if it is one tensor on the host, else 0."""
+    """The form of the result, if it is one tensor on the host, else 0; -1 if it was delivered."""
 
-    WORDS = 35
+    EXPECTED = 35
+    """The form of the result that is waited for, and the array for it in the next word."""
+
+    ARRAY = 36
+    WORDS = 37
 
 
 class Frame(IntEnum):
