@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 from reference_vm.analysis.container_values import ContainerValues
@@ -17,9 +17,16 @@ from reference_vm.types import FunctionType, tensors
 class CallValues:
     """Finds what the calls of a function pass and make."""
 
-    def __init__(self, table: ValueTable, containers: ContainerValues) -> None:
+    def __init__(
+        self,
+        table: ValueTable,
+        containers: ContainerValues,
+        passed_through: Callable[[Function], tuple[tuple[int, int], ...]],
+    ) -> None:
         self.table = table
         self.containers = containers
+        self._passed_through = passed_through
+        """Which leaves of a function's result are one cell with which of its parameters."""
 
     def invoke(self, binding: Binding, value: Invoke) -> tuple[int, ...]:
         leaves = [
@@ -79,6 +86,9 @@ class CallValues:
                 self.table.pin_cell(own.index, decided)
             elif own.pin is None:
                 own.pin = leaf.vdevice
+        if callee is not self.table.function and not all(direct_leaves(callee.result)):
+            for place, leaf in self._passed_through(callee):
+                self.table.cells.unite(results[place], arguments[leaf])
         self.table.calls.append(
             FunctionCall(index, binding, callee.name, tuple(arguments), results)
         )

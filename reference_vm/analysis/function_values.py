@@ -74,13 +74,16 @@ class FunctionValues(ValueTable):
         module: Module = NO_MODULE,
         signature: Signature = OPEN,
         settled: Mapping[str, Signature] = MappingProxyType({}),
+        passed: dict[str, tuple[tuple[int, int], ...]] | None = None,
     ) -> None:
         super().__init__(function)
         self.ops = ops
+        self._module = module
+        self._passed = {} if passed is None else passed
         self._readings: dict[str, Reading] = {}
         containers = ContainerValues(self, module, settled, self._block)
         self._containers = containers
-        self._calls = CallValues(self, containers)
+        self._calls = CallValues(self, containers, self._passed_through)
         self._rules: dict[type[Any], Callable[[Binding, Any], tuple[int, ...]]] = {
             Call: self._call,
             Alias: lambda b, v: self.shared(b, self.indices[v.var]),
@@ -109,6 +112,25 @@ class FunctionValues(ValueTable):
     def returned(self) -> frozenset[int]:
         """The values that the function returns."""
         return frozenset(self.result)
+
+    def _passed_through(self, callee: Function) -> tuple[tuple[int, int], ...]:
+        """Return the cells of a function's result that are cells of its parameters, by leaves.
+
+        A function that is looked at already, since it calls itself through others, passes none.
+        """
+        known = self._passed.get(callee.name)
+        if known is None:
+            self._passed[callee.name] = ()
+            inner = FunctionValues(callee, self.ops, self._module, passed=self._passed)
+            params = [v for p in callee.params for v in inner.indices[p]]
+            cells = inner.cells
+            known = self._passed[callee.name] = tuple(
+                (place, leaf)
+                for place, result in enumerate(inner.result)
+                for leaf, param in enumerate(params)
+                if result in cells and param in cells and cells.root(result) == cells.root(param)
+            )
+        return known
 
     def _params(self, function: Function, signature: Signature) -> None:
         leaf = 0

@@ -20,7 +20,7 @@ from reference_vm.analysis.work import work_of
 from reference_vm.ir.nodes import Binding, Call, Function, Module, Var
 from reference_vm.passes.context import PassContext, Policy
 from reference_vm.passes.placement import Places
-from reference_vm.types import TensorType, VirtualDevice, leaves
+from reference_vm.types import TensorType, VirtualDevice, tensors
 
 Assignment: TypeAlias = Mapping[int, VirtualDevice]
 """The device of each unit."""
@@ -173,7 +173,7 @@ class Problem:
 
     def _unplaced_results(self) -> frozenset[int]:
         values = self.graph.values_of(self.function.body.result)
-        placed = zip(leaves(self.function.result), values, strict=True)
+        placed = zip(tensors(self.function.result), values, strict=True)
         return frozenset(v.index for leaf, v in placed if leaf.vdevice is None)
 
     def bytes(self, type_: TensorType) -> int:
