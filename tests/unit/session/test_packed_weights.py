@@ -11,9 +11,9 @@ import pytest
 
 import reference_vm as rv
 from reference_vm.bytecode.checking.panels import panel_problems
-from reference_vm.compiler import Program
 from reference_vm.jit.panels import host_width, packed_shape
 from reference_vm.program.kernels import signature
+from reference_vm.program.program import Program
 from reference_vm.session import Session
 from reference_vm.text import parse
 from reference_vm.types.dtype import F32
@@ -74,9 +74,7 @@ def test_a_saved_program_says_what_lies_in_panels(tmp_path: Path) -> None:
     loaded = rv.load(path)
     (slot,) = loaded.executable.constants
     assert slot.packed
-    np.testing.assert_array_equal(
-        Session(loaded).run("main", X), Session(program()).run("main", X)
-    )
+    np.testing.assert_array_equal(Session(loaded).run("main", X), Session(program()).run("main", X))
 
 
 def test_the_library_alone_wants_no_panels() -> None:
