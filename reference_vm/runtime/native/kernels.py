@@ -185,13 +185,68 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     return pc + load(pc, Launch.LENGTH) * WORD
 
 
+def run_simple(state: int, frame: int, plan: int, operands: int, result: int) -> int:
+    """Run the one stage of a plan; its block has the operands' addresses already.
+
+    At ``result`` are the slots of result and storage, and the offset.
+    """
+    storage = frame + load(result, Result.STORAGE) * WORD
+    address = load(storage, Slot.ADDRESS) + load(result, Result.OFFSET)
+    block = load(plan, Plan.BLOCK)
+    store(block, operands, address)
+    target = frame + load(result, Result.SLOT) * WORD
+    store(target, Slot.ADDRESS, address)
+    store(target, Slot.REFERENCE, load(storage, Slot.REFERENCE))
+    store(target, Slot.FORM, load(plan, Plan.FORMS + operands))
+    call(load(plan, Plan.ENTRY), block, load(plan, Plan.LOW), load(plan, Plan.HIGH))
+    store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
+    return 0
+
+
+def launch_with(state: int, instance: int, frame: int, record: int, to: int) -> int:
+    """Do a launch whose words stand elsewhere; return ``to``, or 0 if it was not done."""
+    return to if launch(state, instance, frame, record) != 0 else 0
+
+
+def launch_1(state: int, instance: int, frame: int, pc: int) -> int:
+    """Run a kernel on one operand whose form is sure."""
+    plan = load(instance, load(pc, 1))
+    if plan == 0 or load(plan, Plan.ENTRY) == 0:
+        return launch_with(state, instance, frame, load(pc, 6), pc + 7 * WORD)
+    store(load(plan, Plan.BLOCK), 0, load(frame, load(pc, 2)))
+    run_simple(state, frame, plan, 1, pc + 3 * WORD)
+    return pc + 7 * WORD
+
+
+def launch_2(state: int, instance: int, frame: int, pc: int) -> int:
+    """Run a kernel on two operands whose forms are sure."""
+    plan = load(instance, load(pc, 1))
+    if plan == 0 or load(plan, Plan.ENTRY) == 0:
+        return launch_with(state, instance, frame, load(pc, 7), pc + 8 * WORD)
+    block = load(plan, Plan.BLOCK)
+    store(block, 0, load(frame, load(pc, 2)))
+    store(block, 1, load(frame, load(pc, 3)))
+    run_simple(state, frame, plan, 2, pc + 4 * WORD)
+    return pc + 8 * WORD
+
+
+def launch_3(state: int, instance: int, frame: int, pc: int) -> int:
+    """Run a kernel on three operands whose forms are sure."""
+    plan = load(instance, load(pc, 1))
+    if plan == 0 or load(plan, Plan.ENTRY) == 0:
+        return launch_with(state, instance, frame, load(pc, 8), pc + 9 * WORD)
+    block = load(plan, Plan.BLOCK)
+    store(block, 0, load(frame, load(pc, 2)))
+    store(block, 1, load(frame, load(pc, 3)))
+    store(block, 2, load(frame, load(pc, 4)))
+    run_simple(state, frame, plan, 3, pc + 5 * WORD)
+    return pc + 9 * WORD
+
+
 def launch_one(state: int, instance: int, frame: int, pc: int) -> int:
     """Run a kernel that has one result, in a storage, if its plan is simple and as last time."""
     plan = load(instance, load(pc, Launch.PLAN))
-    if plan == 0:
-        return launch(state, instance, frame, pc)
-    entry = load(plan, Plan.ENTRY)
-    if entry == 0:
+    if plan == 0 or load(plan, Plan.ENTRY) == 0:
         return launch(state, instance, frame, pc)
     operands = load(pc, Launch.OPERANDS)
     block = load(plan, Plan.BLOCK)
@@ -201,15 +256,7 @@ def launch_one(state: int, instance: int, frame: int, pc: int) -> int:
             return launch(state, instance, frame, pc)
         store(block, i, load(slot, Slot.ADDRESS))
     result = pc + (Launch.SLOTS + operands) * WORD
-    storage = frame + load(result, Result.STORAGE) * WORD
-    address = load(storage, Slot.ADDRESS) + load(result, Result.OFFSET)
-    store(block, operands, address)
-    target = frame + load(result, Result.SLOT) * WORD
-    store(target, Slot.ADDRESS, address)
-    store(target, Slot.REFERENCE, load(storage, Slot.REFERENCE))
-    store(target, Slot.FORM, load(plan, Plan.FORMS + operands))
-    call(entry, block, load(plan, Plan.LOW), load(plan, Plan.HIGH))
-    store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
+    run_simple(state, frame, plan, operands, result)
     return result + Result.WORDS * WORD
 
 
@@ -225,6 +272,11 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     poison_results,
     compute,
     launch,
+    run_simple,
+    launch_with,
+    launch_1,
+    launch_2,
+    launch_3,
     launch_one,
 )
 """In the order of their use."""

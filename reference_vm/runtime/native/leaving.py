@@ -34,8 +34,8 @@ from reference_vm.runtime.native.layout import (
     Slot,
     State,
 )
+from reference_vm.runtime.native.opcodes import SURE, Op
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
-from reference_vm.runtime.native.opcodes import Op
 from reference_vm.runtime.native.program import NativeProgram, Place
 from reference_vm.runtime.native.run import NativeRun, Step
 from reference_vm.runtime.native.stack import Stack
@@ -44,6 +44,12 @@ from reference_vm.runtime.native.values import Registers, Values
 
 _REMEMBERED: Final = 16
 """Sets of operands that an operator on shapes is remembered for."""
+
+
+def launch_record(pc: int) -> int:
+    """Return the address of the words of a launch, which may stand aside."""
+    operands = SURE.get(Op(load(pc, 0)))
+    return pc if operands is None else load(pc, 5 + operands)
 
 
 @final
@@ -131,9 +137,11 @@ class Leaving:
 
     def _operands(self, pc: int, frame: int) -> list[int]:
         """Return the forms of an instruction's operands, where they can be remembered."""
-        match load(pc, 0):
+        record = launch_record(pc)
+        match load(record, 0):
             case Op.LAUNCH | Op.LAUNCH_ONE:
-                places = read(pc + LaunchWords.SLOTS * WORD, load(pc, LaunchWords.OPERANDS))
+                count = load(record, LaunchWords.OPERANDS)
+                places = read(record + LaunchWords.SLOTS * WORD, count)
             case Op.FACT | Op.RESHAPE:
                 places = read(pc + 4 * WORD, load(pc, 3))
             case Op.MATCH:
@@ -148,7 +156,7 @@ class Leaving:
 
     def _plan(self, pc: int, frame: int, launch: Launch) -> bool:
         """Whether the loop will find a plan for a launch that it found none for before."""
-        if load(pc, 0) == Op.LEAVE or not load(pc, LaunchWords.LISTED):
+        if load(pc, 0) == Op.LEAVE or not load(launch_record(pc), LaunchWords.LISTED):
             return False
         here = pc, frame
         if self._tried == here:
@@ -185,10 +193,10 @@ class Leaving:
         if load(pc, 0) == Op.LEAVE or not all(forms):
             return
         match instruction:
-            case Launch() if not load(pc, LaunchWords.LISTED):
+            case Launch() if not load(launch_record(pc), LaunchWords.LISTED):
                 if self._can_plan(instruction, forms):
                     plan = program.plans.find(instruction, forms)
-                    store(instance, load(pc, LaunchWords.PLAN), plan)
+                    store(instance, load(launch_record(pc), LaunchWords.PLAN), plan)
             case HostOp() | View() if load(pc, 0) in (Op.FACT, Op.RESHAPE):
                 self._remember_fact(pc, frame, forms)
             case MatchCast():

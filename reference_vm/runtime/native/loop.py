@@ -17,7 +17,13 @@ from reference_vm.jit.words import load, store
 from reference_vm.runtime.native import calling, entering, kernels, memory, moves
 from reference_vm.runtime.native.calling import give, invoke, tail_invoke
 from reference_vm.runtime.native.entering import finish, start
-from reference_vm.runtime.native.kernels import launch, launch_one
+from reference_vm.runtime.native.kernels import (
+    launch,
+    launch_1,
+    launch_2,
+    launch_3,
+    launch_one,
+)
 from reference_vm.runtime.native.layout import WORD, Command, Frame, Left, State
 from reference_vm.runtime.native.moves import (
     branch,
@@ -61,6 +67,12 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
             store(log, 0, pc)
             log += WORD
         match load(pc, 0):
+            case Op.LAUNCH_1:
+                to = launch_1(state, instance, frame, pc)
+            case Op.LAUNCH_2:
+                to = launch_2(state, instance, frame, pc)
+            case Op.LAUNCH_3:
+                to = launch_3(state, instance, frame, pc)
             case Op.LAUNCH_ONE:
                 to = launch_one(state, instance, frame, pc)
             case Op.LAUNCH:

@@ -21,7 +21,15 @@ class Op(IntEnum):
     put into the cell."""
 
     LAUNCH_ONE = 18
-    """As `LAUNCH`, with one result that lies in a storage: what most launches are."""
+    """As `LAUNCH`, with one result that lies in a storage."""
+
+    LAUNCH_1 = 19
+    """c:plan, s of each operand, s:result, s:storage, offset, address of the words of `LAUNCH`. A
+    launch with one result in a storage, whose operands' forms the instance decides, so that a plan
+    found once is right for good: what most launches are."""
+
+    LAUNCH_2 = 20
+    LAUNCH_3 = 21
 
     CONSTANT = 2
     """s, address, reference, form."""
@@ -71,6 +79,10 @@ class Op(IntEnum):
 
     RETURN = 17
     """count; s of each."""
+
+
+SURE = {Op.LAUNCH_1: 1, Op.LAUNCH_2: 2, Op.LAUNCH_3: 3}
+"""The operands of each of the launches that need not look at them."""
 
 
 class Launch(IntEnum):

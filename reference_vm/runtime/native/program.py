@@ -143,7 +143,7 @@ class NativeProgram:
             starts = [at + offset for offset in offsets(code)]
             self.starts.append(starts)
             self.places.update((a, Place(number, i)) for i, a in enumerate(starts))
-            write(at, linked(code, starts.__getitem__))
+            write(at, linked(code, starts.__getitem__, self._records.put))
             write(self.records[number], [number, at, code.frame_words, 0])
             at += 8 * size
 

@@ -7,6 +7,7 @@ function, filled when the instance is made, or when a launch or call has been do
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, Union, final
@@ -39,8 +40,8 @@ from reference_vm.bytecode.instructions import (
 from reference_vm.diagnostics import DataError
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.layout import SLOT, WORD, Frame, Instance
+from reference_vm.runtime.native.opcodes import SURE, Op, Result
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
-from reference_vm.runtime.native.opcodes import Op
 from reference_vm.runtime.sizes import (
     ADDRESSES,
     Symbols,
@@ -48,7 +49,7 @@ from reference_vm.runtime.sizes import (
     compile_extent,
     compile_shape,
 )
-from reference_vm.types import Dim, DType, Shape, TupleType, Type
+from reference_vm.types import HOST, Dim, DType, Shape, TensorType, TupleType, Type, Unknown
 
 Tree: TypeAlias = Union[tuple["Tree", ...], None]
 """How a register is made of slots: ``None`` is one slot, a tuple those of its items."""
@@ -67,7 +68,15 @@ class Jumping:
     to: int
 
 
-Word: TypeAlias = Union[int, Jumping]
+@final
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A word that becomes the address of a record of words."""
+
+    words: tuple[int, ...]
+
+
+Word: TypeAlias = Union[int, Jumping, Aside]
 
 
 @final
@@ -151,6 +160,35 @@ def _trees(around: Surroundings, code: FunctionCode) -> list[Tree]:
     return [found.get(r) for r in range(code.registers)]
 
 
+def _sure(around: Surroundings, code: FunctionCode) -> set[Register]:
+    """Return the registers that hold tensors on the host of forms that the symbols decide.
+
+    A caller outside has been checked; one inside may hand over what it knows less of.
+    """
+    times: Counter[Register] = Counter(w for i in code.instructions for w in writes(i))
+    found = {i for i, p in enumerate(code.params) if code.lent and _is_sized(p.type)}
+    for instruction in code.instructions:
+        match instruction:
+            case Launch(device=device, targets=targets) if device == around.host:
+                found.update(t.register for t in targets if t.is_sized)
+            case View(target=target) | HostOp(target=Target() as target) if target.is_sized:
+                found.add(target.register)
+            case MatchCast(target=register, type=type_) if _is_sized(type_):
+                found.add(register)
+            case _:
+                pass
+    params = range(len(code.params))
+    return {r for r in found if times[r] == (0 if r in params else 1)}
+
+
+def _is_sized(type_: Type) -> bool:
+    """Whether a type is that of a tensor on the host, all of whose dims the symbols decide."""
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return False
+    device = None if type_.vdevice is None else type_.vdevice.device
+    return device in (None, HOST) and not any(isinstance(d, Unknown) for d in type_.shape)
+
+
 def _made(around: Surroundings, instruction: Instruction, trees: dict[Register, Tree]) -> Tree:
     """Return the tree of what an instruction makes."""
     match instruction:
@@ -187,6 +225,9 @@ class _Translator:
             at += SLOT * count(tree)
         self.frame_words = at
         self.symbols = {s: i for i, s in enumerate(self.code.symbols)}
+
+        self.sure = _sure(self.around, self.code)
+        """The registers that hold tensors whose forms the instance decides."""
 
     def translate(self) -> Code:
         instructions = tuple(tuple(self._words(i)) for i in self.code.instructions)
@@ -299,9 +340,13 @@ class _Translator:
         results = [w for t in launch.targets for w in self._result(t)]
         one = len(launch.targets) == 1 and launch.targets[0].storage is not None
         op = Op.LAUNCH_ONE if one and not self.around.checked else Op.LAUNCH
-        head = (op, self._cells(1), kernel, len(slots), len(launch.targets))
-        length = LaunchWords.SLOTS + len(slots) + len(results)
-        return (*head, length, int(self.around.is_listed(launch)), *slots, *results)
+        cell, length = self._cells(1), LaunchWords.SLOTS + len(slots) + len(results)
+        head = (cell, kernel, len(slots), len(launch.targets), length)
+        words = (*head, int(self.around.is_listed(launch)), *slots, *results)
+        sure = {n: op for op, n in SURE.items()}.get(len(slots))
+        if op is Op.LAUNCH or sure is None or not self.sure.issuperset(launch.args):
+            return (op, *words)
+        return (sure, cell, *slots, *results[: Result.FORM], Aside((Op.LAUNCH, *words)))
 
     def _result(self, target: Target) -> Sequence[int]:
         storage = 0 if target.storage is None else self.slots[target.storage]
@@ -399,13 +444,23 @@ def _form_cell(form: Cell) -> Cell:
     return cell
 
 
-def linked(code: Code, starts: Callable[[int], int]) -> list[int]:
-    """Return the words of all instructions; ``starts`` tells the address of each."""
-    return [
-        starts(word.to) if isinstance(word, Jumping) else int(word)
-        for words in code.instructions
-        for word in words
-    ]
+def linked(
+    code: Code, starts: Callable[[int], int], aside: Callable[[Sequence[int]], int]
+) -> list[int]:
+    """Return the words of all instructions.
+
+    Args:
+        code: The function.
+        starts: Tells the address of an instruction.
+        aside: Puts a record to memory, and tells its address.
+    """
+
+    def word(of: Word) -> int:
+        if isinstance(of, Aside):
+            return aside(of.words)
+        return starts(of.to) if isinstance(of, Jumping) else int(of)
+
+    return [word(of) for words in code.instructions for of in words]
 
 
 def offsets(code: Code) -> list[int]:
