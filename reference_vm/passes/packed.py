@@ -62,7 +62,8 @@ def _pack(vdevice: VirtualDevice, lives: _Lives, plan: Plan) -> None:
     plan.kills[0, lives.top_at(last)].append(storage)
     for group, offset in zip(packed, offsets, strict=True):
         plan.slots.update(dict.fromkeys(group.owners, Slot(storage, offset)))
-    plan.inside.update(o for g in groups if not g.kept for o in g.members)
+    inside = [g for g in groups if g in packed or (not g.kept and not g.owners)]
+    plan.inside.update(o for g in inside for o in g.members)
 
 
 @final
