@@ -55,7 +55,7 @@ def _infer_take(call: OpCall) -> TensorType:
 
 
 def _take(xp: Namespace, x: Array, indices: Array, *, axis: int) -> Array:
-    if xp is not np:  # others clamp, or wrap, what is out of range
+    if xp is not np or not x.size:  # others, and NumPy of nothing, take what is out of range
         return xp.asarray(xp.take(x, within(xp, indices, x.shape[axis]), axis=axis))
     try:
         return np.asarray(np.take(x, indices, axis=axis))

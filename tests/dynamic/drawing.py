@@ -9,10 +9,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from reference_vm.diagnostics import DataError
+from reference_vm.diagnostics import CompileError, DataError
 from reference_vm.ops.catalog import OPS
-from reference_vm.ops.typing import fill_attrs
-from reference_vm.types import Attrs
+from reference_vm.ops.typing import fill_attrs, infer_call
+from reference_vm.types import Attrs, ShapeType, TensorType, Type
 from reference_vm.types.arrays import from_numpy
 from reference_vm.types.dtype import DTYPES
 from tests.dynamic.program import Array, Known, Sizes, Statement, bind
@@ -221,17 +221,35 @@ def _computed(
 
     def apply(known: Known) -> Any:
         given = [None if o is None else known[o] for o in operands]
+        _check(op, given, filled)
         plain = [v.dims if isinstance(v, Sizes) else v for v in given]
-        try:
-            with np.errstate(all="ignore"):
-                result = definition.compute(np, *plain, **filled)
-        except (ValueError, IndexError) as error:  # NumPy's words for what no type rule takes
-            raise DataError("shape-mismatch", str(error)) from error
+        with np.errstate(all="ignore"):
+            result = definition.compute(np, *plain, **filled)
         if op in ("shape_of", "tensor_to_shape"):
             return Sizes(tuple(map(int, result)))
         return tuple(map(_owned, result)) if isinstance(result, tuple) else _owned(result)
 
     return apply
+
+
+def _check(op: str, given: Sequence[Any], attrs: Attrs) -> None:
+    """Raise `DataError` unless the type rule takes such operands."""
+    types: list[Type | None] = []
+    contents: list[tuple[int, ...] | None] = []
+    for value in given:
+        if isinstance(value, Sizes):
+            types.append(ShapeType(value.dims))
+        else:
+            types.append(
+                None if value is None else TensorType(from_numpy(value.dtype), value.shape)
+            )
+        few = isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.ndim < 2
+        contents.append(tuple(map(int, value.reshape(-1))) if few else None)
+    try:
+        infer_call(OPS[op], types, attrs, contents)
+    except CompileError as error:
+        first = error.diagnostics[0]
+        raise DataError(first.code, first.message) from error
 
 
 def _of_rank(name: str, rank: int) -> Callable[[Known], Any]:

@@ -344,6 +344,7 @@ FAULTS: Final[Sequence[tuple[str, str, tuple[Given, ...], dict[str, AttrValue]]]
     ("index-out-of-range", "take", (ROW, i64(-5)), {}),
     ("index-out-of-range", "take", (TABLE[:0], i64(0)), {"axis": 0}),
     ("index-out-of-range", "take", (NOTHING, i64(3)), {"axis": 0}),
+    ("index-out-of-range", "take", (NOTHING[:1].T, i64(1)), {"axis": 1}),
     ("index-out-of-range", "take_along_axis", (TABLE, i64(4)[None]), {"axis": 1}),
     ("index-out-of-range", "gather_nd", (TABLE, i64(0, 4)), {}),
     ("index-out-of-range", "gather_nd", (TABLE, i64(-4)), {}),
