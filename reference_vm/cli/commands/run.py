@@ -1,4 +1,4 @@
-"""``reference-vm run``: run a program or an ONNX model once; print results and what it moved."""
+"""``reference-vm run``: run a program or a model once; print results, memory and what it moved."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from reference_vm.cli.placing import (
 )
 from reference_vm.cli.unreadable import Unreadable
 from reference_vm.passes.context import Policy
+from reference_vm.runtime.peaks import peaks
 from reference_vm.runtime.trace import Record, Trace
 from reference_vm.session import Session
 
@@ -127,6 +128,8 @@ def _summary(trace: Trace, everything: bool) -> Iterator[str]:
     kernels = Counter(r.device for r in trace if r.kind in ("kernel", "library"))
     for device, count in sorted(kernels.items()):
         yield f"kernels on {device}: {count}"
+    for device, peak in sorted(peaks(trace).items()):
+        yield f"memory on {device}: {peak.planned} bytes at most, {peak.bound} live at once"
     copies = [r for r in trace if r.kind == "copy"]
     yield f"transfers: {len(copies)}, {sum(r.bytes for r in copies)} bytes"
     if not everything:
@@ -143,7 +146,11 @@ def _line(record: Record) -> str:
 
 
 def _as_json(results: Any, trace: Trace) -> dict[str, Any]:
-    return {"results": _json_value(results), "trace": [asdict(record) for record in trace]}
+    return {
+        "results": _json_value(results),
+        "memory": {device: asdict(peak) for device, peak in peaks(trace).items()},
+        "trace": [asdict(record) for record in trace],
+    }
 
 
 def _json_value(value: Any) -> Any:
