@@ -9,6 +9,7 @@ was changed.
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -19,6 +20,7 @@ from typing import Final
 import reference_vm as rv
 from benchmarks.side_by_side import within
 from reference_vm.ir.nodes import Module
+from reference_vm.jit.object_cache import PROGRAMS
 from reference_vm.session import Session
 from reference_vm.text import parse
 
@@ -71,6 +73,7 @@ def seconds(module: Module) -> float:
 
 
 def main() -> int:
+    os.environ[PROGRAMS] = "off"
     limit, kept = sys.getrecursionlimit(), True
     for kind, operator in KINDS.items():
         modules = {length: chain(operator, length) for length in (SHORT, LONG)}

@@ -28,7 +28,7 @@ from reference_vm.program.program import Program
 from reference_vm.runtime import steps
 from reference_vm.runtime.arguments import DeviceArray
 from reference_vm.runtime.faults import located
-from reference_vm.runtime.frames import PreparedFunction, Run
+from reference_vm.runtime.frames import Run
 from reference_vm.runtime.image import Image, place_constants
 from reference_vm.runtime.intermediates import Intermediates
 from reference_vm.runtime.log import PathLog
@@ -93,8 +93,7 @@ class Session:
         constants = place_constants(executable, devices, self.program.weights, self._load_log)
         proven = self.program.proven
         image = Image(executable, devices, host, kernels, told, constants, proven=proven)
-        for code in executable.functions:
-            image.functions.append(PreparedFunction(code, steps.prepare(image, code)))
+        image.functions = steps.Prepared(image)
         return image
 
     def run(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, final
+from dataclasses import dataclass
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -30,6 +30,12 @@ from reference_vm.types import HOST, DeviceName
 from reference_vm.types.arrays import to_numpy
 
 
+class Functions(Protocol):
+    """The functions of an image, by index."""
+
+    def __getitem__(self, number: int, /) -> PreparedFunction: ...
+
+
 @final
 @dataclass
 class Image:
@@ -45,7 +51,7 @@ class Image:
     """Returns that of a kernel, by its index."""
 
     constants: tuple[Tensor, ...] = ()
-    functions: list[PreparedFunction] = field(default_factory=list)
+    functions: Functions = ()
     proven: bool = True
     """Whether tensors certainly are what the bytecode says of them; if not, every launch looks."""
 

@@ -6,7 +6,8 @@ records' templates.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, final
 
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.bytecode.instructions import (
@@ -33,12 +34,28 @@ from reference_vm.devices.api import Buffer, Tensor
 from reference_vm.diagnostics import DataError
 from reference_vm.runtime import launching, shapes
 from reference_vm.runtime.calls import call_step
-from reference_vm.runtime.frames import Frame, Step
+from reference_vm.runtime.frames import Frame, PreparedFunction, Step
 from reference_vm.runtime.holds import release
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.log import Template
 from reference_vm.runtime.sizes import compile_dim
 from reference_vm.types import HOST
+
+
+@final
+@dataclass
+class Prepared:
+    """The functions of an image, each made ready when it is asked for: few by the native loop."""
+
+    image: Image
+    _known: dict[int, PreparedFunction] = field(default_factory=dict)
+
+    def __getitem__(self, number: int) -> PreparedFunction:
+        found = self._known.get(number)
+        if found is None:
+            code = self.image.executable.functions[number]
+            found = self._known[number] = PreparedFunction(code, prepare(self.image, code))
+        return found
 
 
 def prepare(image: Image, code: FunctionCode) -> tuple[Step, ...]:

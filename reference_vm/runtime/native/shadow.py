@@ -45,19 +45,11 @@ class Shadow:
     def __init__(self, image: Image) -> None:
         shadows = tuple(cast("DeviceApi", ShadowDevice(d)) for d in image.devices)
         host = shadows[image.devices.index(image.host)]
-        functions = cast("list[PreparedFunction]", self)
-        self._image = replace(
-            image, devices=shadows, host=cast("CpuDevice", host), functions=functions
-        )
-        self._prepared: dict[int, PreparedFunction] = {}
+        shown = replace(image, devices=shadows, host=cast("CpuDevice", host))
+        self._functions = shown.functions = steps.Prepared(shown)
 
     def __getitem__(self, number: int) -> PreparedFunction:
-        found = self._prepared.get(number)
-        if found is None:
-            code = self._image.executable.functions[number]
-            found = PreparedFunction(code, steps.prepare(self._image, code))
-            self._prepared[number] = found
-        return found
+        return self._functions[number]
 
 
 __all__ = ["Shadow", "ShadowDevice"]
