@@ -20,6 +20,7 @@ from reference_vm.ir.nodes import Binding, Block, Call, Function, Var
 from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import infer_call
+from reference_vm.targets.numba.kernel import CompiledKernel
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.dim import symbol
@@ -73,7 +74,9 @@ def measure(folder: Path) -> dict[str, float]:
     _ = target.machine
     start = time.process_time()
     for function in functions:
-        target.compile(function, "cpu")
+        kernel = target.compile(function, "cpu")
+        assert isinstance(kernel, CompiledKernel), "each has a loop nest"
+        assert kernel.entry, "the code is made when it is first wanted"
     seconds = time.process_time() - start
     counts = target.statistics
     return {"seconds": seconds, "compiled": counts.compiled, "loaded": counts.loaded}

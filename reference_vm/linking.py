@@ -43,6 +43,11 @@ def link(
     )
 
 
+def forget() -> None:
+    """Let every kernel be made anew from now on."""
+    _made.clear()
+
+
 def shape_functions(primitives: Sequence[Function]) -> Callable[[int], ShapeFunction]:
     """Return what gives the shape function of the kernel at an index; made when first asked."""
 

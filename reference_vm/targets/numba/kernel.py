@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
@@ -38,8 +39,9 @@ class CompiledKernel:
     name: str
     ops: tuple[str, ...]
     nest: Nest
-    entry: int
-    """The address of ``void (int64_t *block, int64_t low, int64_t high)``."""
+    compiled: Callable[[], int]
+    """Compiles the nest, and returns the address of
+    ``void (int64_t *block, int64_t low, int64_t high)``."""
 
     parameters: int
     """Of the function; not all need be read, and some may be read in two ways."""
@@ -58,6 +60,14 @@ class CompiledKernel:
     def __post_init__(self) -> None:
         sources = self.nest.sources
         self._sources = None if sources == tuple(range(self.parameters)) else sources
+
+    @cached_property
+    def entry(self) -> int:
+        """The address of the machine code, which is made when it is first wanted.
+
+        So what lies in a branch that is never taken is never compiled.
+        """
+        return self.compiled()
 
     def native(self, inputs: Sequence[Any]) -> NativeCall | None:
         """Return the machine code; see `bytecode.kernel.Kernel`."""

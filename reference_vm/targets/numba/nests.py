@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Function
@@ -28,7 +29,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         function.name,
         operators(function),
         nest,
-        nest_address(tools.machine, nest),
+        partial(nest_address, tools.machine, nest),
         len(function.params),
         tools.launch,
         tools.machine,

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference_vm.ir.nodes import Function
 from reference_vm.jit.object_cache import VARIABLE, ObjectCache, default_folder
 from reference_vm.loops.code import Instruction
 from reference_vm.loops.nest import Nest
 from reference_vm.targets.numba import machine
+from reference_vm.targets.numba.kernel import CompiledKernel
 from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types.dtype import F32
 from tests.unit.targets.test_fused_kernels import ROW_RESULT, SOFTMAX, only_kernel
@@ -74,12 +76,29 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
     assert cache.get(KEY) == (None if kind == "folder" else b"code")
 
 
+def make_code(target: NumbaTarget, function: Function) -> None:
+    """Have the machine code of a kernel, which is otherwise made when it is first run."""
+    kernel = target.compile(function, "cpu")
+    assert isinstance(kernel, CompiledKernel)
+    assert kernel.entry
+
+
+def test_a_kernel_that_is_not_run_is_not_compiled(tmp_path: Path) -> None:
+    target = NumbaTarget(cache=ObjectCache(tmp_path))
+
+    kernel = target.compile(only_kernel(SOFTMAX), "cpu")
+
+    assert target.statistics.compiled == 0
+    kernel(np, [np.ones((2, 4), np.float32)], [None])
+    assert target.statistics.compiled == 1
+
+
 def test_second_target_compiles_nothing(tmp_path: Path) -> None:
     functions = [only_kernel(SOFTMAX), only_kernel(ROW_RESULT)]
     for compiled, loaded in ((2, 0), (0, 2)):
         target = NumbaTarget(cache=ObjectCache(tmp_path))
         for function in functions:
-            target.compile(function, "cpu")
+            make_code(target, function)
         counts = target.statistics
         assert (counts.compiled, counts.loaded) == (compiled, loaded)
 
@@ -88,11 +107,11 @@ def test_code_that_another_printer_made_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     function = only_kernel(SOFTMAX)
-    NumbaTarget(cache=ObjectCache(tmp_path)).compile(function, "cpu")
+    make_code(NumbaTarget(cache=ObjectCache(tmp_path)), function)
     monkeypatch.setattr(machine, "printer", lambda: "another")
 
     target = NumbaTarget(cache=ObjectCache(tmp_path))
-    target.compile(function, "cpu")
+    make_code(target, function)
 
     assert (target.statistics.compiled, target.statistics.loaded) == (1, 0)
 
@@ -108,7 +127,7 @@ def test_nests_that_differ_in_a_number_differ_in_form(twin: float) -> None:
 
 def test_damaged_kernel_is_compiled_again_and_right(tmp_path: Path) -> None:
     function = only_kernel(SOFTMAX)
-    NumbaTarget(cache=ObjectCache(tmp_path)).compile(function, "cpu")
+    make_code(NumbaTarget(cache=ObjectCache(tmp_path)), function)
     for entry in tmp_path.rglob("*.o"):
         entry.write_bytes(entry.read_bytes()[:-40])
     target = NumbaTarget(cache=ObjectCache(tmp_path))
