@@ -201,12 +201,17 @@ def _fits(nest: Nest, inner: Inner, steps: Lengths, sizes: Lengths, itemsize: in
     """Whether a tensor can be read as the innermost loop reads it."""
     if inner is Inner.ZERO or (inner is Inner.STRIDED and nest.row_axes <= 1):
         return True
-    expected = itemsize if inner is Inner.UNIT else steps[-1]
+    expected = itemsize if inner is Inner.UNIT else _row_step(nest, steps, sizes)
     for axis in reversed(_inner_axes(nest)):
         if sizes[axis] != 1 and steps[axis] != expected:
             return False
         expected *= sizes[axis]
     return True
+
+
+def _row_step(nest: Nest, steps: Lengths, sizes: Lengths) -> int:
+    """Return the bytes per step along a row: those of its last axis that has several places."""
+    return next((steps[a] for a in reversed(_inner_axes(nest)) if sizes[a] != 1), 0)
 
 
 def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[Block, tuple[int, int]]:
@@ -252,7 +257,8 @@ def _inner_loop(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> list[tupl
             case Inner.UNIT:
                 distances.append(move.itemsize)
             case Inner.STRIDED:
-                distances.append(move.steps[-1])
+                row = nest.row_axes > 1
+                distances.append(_row_step(nest, move.steps, sizes) if row else move.steps[-1])
     return [(rounds, distances)]
 
 

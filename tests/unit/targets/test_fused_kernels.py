@@ -277,3 +277,12 @@ def test_any_axes_are_folded_by_a_kernel(axes: str, keepdims: str, dtype: str) -
     )
     x = (3 * random(3, 4, 5, 6)).astype(NUMPY[dtype])
     check(only_kernel(source), [x], rtol=2e-5 if dtype != "f16" else 2e-3)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5, 1), (3, 4, 1, 5), (1, 4, 5, 1), (3, 4, 1, 1)])
+def test_folded_axes_of_one_place_hide_no_other(shape: tuple[int, ...]) -> None:
+    source = (
+        "%x: f32[a, b, c, d] @host) -> f32[b] @host",
+        "%y: f32[b] @host = sum(%x, axis = [0, 2, 3], keepdims = false) return %y",
+    )
+    check(only_kernel(source), [3 * random(*shape)], rtol=2e-5)
