@@ -49,6 +49,7 @@ class Machine:
     def _target(self) -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        llvm.initialize_native_asmparser()
         return llvm.Target.from_triple(llvm.get_process_triple())
 
     @cached_property

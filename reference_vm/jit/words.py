@@ -87,6 +87,14 @@ def call_pair(entry: int, first: int, second: int) -> int:
     return 0
 
 
+def apart(number: int) -> int:
+    """Do nothing, but keep this place from being joined with others like it.
+
+    A processor foresees where a call by address leads by where it stands.
+    """
+    return number
+
+
 _INTRINSICS: Final[dict[object, Callable[[_Printer, Sequence[str]], str]]] = {
     load: lambda out, a: out.value(f"load i64, ptr {out.word(a[0], a[1])}"),
     store: lambda out, a: out.effect(f"store i64 {a[2]}, ptr {out.word(a[0], a[1])}"),
@@ -97,6 +105,7 @@ _INTRINSICS: Final[dict[object, Callable[[_Printer, Sequence[str]], str]]] = {
     leading_zeros: lambda out, a: out.value(f"call i64 @llvm.ctlz.i64(i64 {a[0]}, i1 false)"),
     call: lambda out, a: out.called(*a),
     call_pair: lambda out, a: out.called(*a),
+    apart: lambda out, a: out.effect(f'call void asm sideeffect "# {a[0]}", ""()'),
 }
 
 _DECLARED: Final = """declare i64 @llvm.ctlz.i64(i64, i1)
@@ -190,7 +199,7 @@ class _Printer:
         params = ", ".join(f"i64 %in.{name}" for name in names)
         slots = [f"  %v.{name} = alloca i64" for name in self.variables]
         given = [f"  store i64 %in.{name}, ptr %v.{name}" for name in names]
-        head = f"define {self.head}({params}) nounwind {{\nentry:"
+        head = f"define {self.head}({params}) nounwind noimplicitfloat {{\nentry:"
         return "\n".join([head, *slots, *given, *self.lines, "}", ""])
 
     # What intrinsics are printed with.

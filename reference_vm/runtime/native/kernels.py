@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.words import call, call_pair, load, store, store_byte
+from reference_vm.jit.words import apart, call, call_pair, load, store, store_byte
 from reference_vm.runtime.native.layout import WORD, BufferEntry, Form, Job, Plan, Slot, State
 from reference_vm.runtime.native.memory import allocate, entry_of, release
 from reference_vm.runtime.native.opcodes import Launch, Result
@@ -185,6 +185,30 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     return pc + load(pc, Launch.LENGTH) * WORD
 
 
+def call_from(site: int, plan: int, block: int) -> int:
+    """Call the entry of a plan from one of four places.
+
+    Processors that only know where a place last led foresee few calls of a chain in which kernels
+    take turns, if all are made from one place.
+    """
+    entry = load(plan, Plan.ENTRY)
+    low = load(plan, Plan.LOW)
+    high = load(plan, Plan.HIGH)
+    if site == 0:
+        call(entry, block, low, high)
+        apart(0)
+    elif site == 1:
+        call(entry, block, low, high)
+        apart(1)
+    elif site == 2:
+        call(entry, block, low, high)
+        apart(2)
+    else:
+        call(entry, block, low, high)
+        apart(3)
+    return 0
+
+
 def run_simple(state: int, frame: int, plan: int, operands: int, result: int) -> int:
     """Run the one stage of a plan; its block has the operands' addresses already.
 
@@ -198,7 +222,7 @@ def run_simple(state: int, frame: int, plan: int, operands: int, result: int) ->
     store(target, Slot.ADDRESS, address)
     store(target, Slot.REFERENCE, load(storage, Slot.REFERENCE))
     store(target, Slot.FORM, load(plan, Plan.FORMS + operands))
-    call(load(plan, Plan.ENTRY), block, load(plan, Plan.LOW), load(plan, Plan.HIGH))
+    call_from(load(plan, Plan.SITE), plan, block)
     store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
     return 0
 
@@ -272,6 +296,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     poison_results,
     compute,
     launch,
+    call_from,
     run_simple,
     launch_with,
     launch_1,

@@ -229,7 +229,10 @@ class Plan(IntEnum):
     BLOCK = 8
     LOW = 9
     HIGH = 10
-    FORMS = 11
+    SITE = 11
+    """From which of four places of the loop the entry is called."""
+
+    FORMS = 12
     """Of the operands, then of the results."""
 
 

@@ -29,6 +29,9 @@ LISTED: Final = 16
 
 _LINE: Final = 64
 
+_SITES: Final = 4
+"""Places in the loop that kernels are called from."""
+
 
 @final
 class Plans:
@@ -109,9 +112,11 @@ class Plans:
         ]
         if not all(results):
             return 0
-        return self._written(call, operands, results)
+        return self._written(call, launch.kernel, operands, results)
 
-    def _written(self, call: NativeCall, operands: Sequence[int], results: Sequence[int]) -> int:
+    def _written(
+        self, call: NativeCall, kernel: int, operands: Sequence[int], results: Sequence[int]
+    ) -> int:
         """Write a plan to memory; return its address."""
         chosen = self._heap.put(call.inputs or [0])
         jobs = [w for stage in call.stages for w in self._job(call, stage)]
@@ -122,7 +127,7 @@ class Plans:
         head = [0, len(self._kept), int(empty), len(call.inputs), len(call.stages), first, chosen]
         simple = not empty and self._is_simple(call, len(operands))
         stage = [jobs[j] for j in (Job.ENTRY, Job.BLOCK, Job.LOW, Job.HIGH)] if simple else [0] * 4
-        return self._heap.put([*head, *stage, *operands, *results])
+        return self._heap.put([*head, *stage, kernel % _SITES, *operands, *results])
 
     def _is_simple(self, call: NativeCall, operands: int) -> bool:
         """Whether a plan is of the kind that `Plan.ENTRY` says."""
