@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, Union, final
 
@@ -37,6 +37,9 @@ class Slot:
     storage: Storage
     offset: int = 0
 
+
+Result: TypeAlias = "tuple[Owner, TensorType, Dim]"
+"""A tensor that a binding makes, its type, and how many bytes to reserve."""
 
 Dead: TypeAlias = "Union[Storage, Owner]"
 """What is given back: by its storage, or by the name of a tensor that has memory of its own."""
@@ -91,6 +94,7 @@ class Work:
     """The least value of every symbol that has one."""
 
     in_place: InPlace
+    _results: dict[Var, tuple[Result, ...]] = field(default_factory=dict)
 
     def kernel(self, binding: Binding) -> Function | None:
         """Return the primitive function that a binding calls."""
@@ -122,8 +126,14 @@ class Work:
         between = interval(exact, self.bounds)
         return exact if between is None else max(0, between[1])
 
-    def results(self, binding: Binding) -> Iterator[tuple[Owner, TensorType, Dim]]:
-        """Yield each result of a placed binding whose size is known before it is computed."""
+    def results(self, binding: Binding) -> Sequence[Result]:
+        """Return each result of a placed binding whose size is known before it is computed."""
+        known = self._results.get(binding.var)
+        if known is None:
+            known = self._results[binding.var] = tuple(self._sized(binding))
+        return known
+
+    def _sized(self, binding: Binding) -> Iterator[Result]:
         if not self.is_placed(binding) or binding.var.type is None:
             return
         for index, type_ in enumerate(leaves(binding.var.type)):

@@ -1,11 +1,10 @@
-"""Random programs on 4 by 4 matrices, for tests of fusion and memory planning."""
+"""Random programs on square matrices, for tests of fusion and memory planning."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
 
-MATRIX = "f32[4, 4] @host"
 UNARY = ("tanh", "relu", "negative", "sigmoid", "sin")
 BINARY = ("add", "multiply", "subtract", "maximum")
 
@@ -13,8 +12,16 @@ BINARY = ("add", "multiply", "subtract", "maximum")
 @dataclass
 class _Writer:
     pick: random.Random
+    side: str = "4"
+    plain: bool = False
+    """Whether there are no tuples, in which something may lie that nobody reads."""
+
     counter: int = 0
     lines: list[str] = field(default_factory=list)
+
+    @property
+    def matrix(self) -> str:
+        return f"f32[{self.side}, {self.side}] @host"
 
     def fresh(self) -> str:
         self.counter += 1
@@ -35,30 +42,31 @@ class _Writer:
             return self.branch(name, known, depth)
         if kind == 1:
             flat = self.fresh()
-            self.lines.append(f"{flat}: f32[2, 8] @host = reshape({x}, %flat)")
-            self.lines.append(f"{name}: {MATRIX} = reshape({flat}, %square)")
-        elif kind == 2:
+            self.lines.append(f"{flat}: f32[{self.side} * {self.side}] @host = reshape({x}, %flat)")
+            self.lines.append(f"{name}: {self.matrix} = reshape({flat}, %square)")
+        elif kind == 2 and not self.plain:
             pair = self.fresh()
-            self.lines.append(f"{pair}: ({MATRIX}, {MATRIX}) = ({x}, {y})")
-            self.lines.append(f"{name}: {MATRIX} = {pair}[{self.pick.randrange(2)}]")
+            self.lines.append(f"{pair}: ({self.matrix}, {self.matrix}) = ({x}, {y})")
+            self.lines.append(f"{name}: {self.matrix} = {pair}[{self.pick.randrange(2)}]")
         elif kind == 3:
             fold = self.fresh()
-            self.lines.append(f"{fold}: f32[4, 1] @host = max({x}, axis = [1], keepdims = true)")
-            self.lines.append(f"{name}: {MATRIX} = subtract({y}, {fold})")
+            type_ = f"f32[{self.side}, 1] @host"
+            self.lines.append(f"{fold}: {type_} = max({x}, axis = [1], keepdims = true)")
+            self.lines.append(f"{name}: {self.matrix} = subtract({y}, {fold})")
         elif kind == 4:
-            self.lines.append(f"{name}: {MATRIX} = permute_dims({x}, axes = [1, 0])")
+            self.lines.append(f"{name}: {self.matrix} = permute_dims({x}, axes = [1, 0])")
         elif kind == 5:
             product = self.fresh()
-            self.lines.append(f"{product}: {MATRIX} = matmul({x}, {y})")
-            self.lines.append(f"{name}: {MATRIX} = tanh({product})")
+            self.lines.append(f"{product}: {self.matrix} = matmul({x}, {y})")
+            self.lines.append(f"{name}: {self.matrix} = tanh({product})")
         elif kind < 8:
-            self.lines.append(f"{name}: {MATRIX} = {self.pick.choice(UNARY)}({x})")
+            self.lines.append(f"{name}: {self.matrix} = {self.pick.choice(UNARY)}({x})")
         else:
-            self.lines.append(f"{name}: {MATRIX} = {self.pick.choice(BINARY)}({x}, {y})")
+            self.lines.append(f"{name}: {self.matrix} = {self.pick.choice(BINARY)}({x}, {y})")
         return name
 
     def branch(self, name: str, known: list[str], depth: int) -> str:
-        self.lines.append(f"{name}: {MATRIX} = if %c {{")
+        self.lines.append(f"{name}: {self.matrix} = if %c {{")
         for arm in range(2):
             inner = self.block(known, self.pick.randrange(4), depth - 1)
             self.lines.append(f"yield {self.pick.choice(inner[-3:])}")
@@ -66,11 +74,15 @@ class _Writer:
         return name
 
 
-def random_program(seed: int) -> tuple[str, str]:
-    """Return the signature and the body of a program that is the same for each seed."""
-    writer = _Writer(random.Random(seed))
-    writer.lines += ["%flat = shape [2, 8]", "%square = shape [4, 4]"]
-    known = writer.block(["%x", "%y"], 18, 2)
+def random_program(seed: int, side: str = "4", *, plain: bool = False) -> tuple[str, str]:
+    """Return the signature and the body of a program that is the same for each seed.
+
+    ``side`` is a number, or a symbol. A ``plain`` program has neither branches nor tuples.
+    """
+    writer = _Writer(random.Random(seed), side, plain)
+    writer.lines += [f"%flat = shape [{side} * {side}]", f"%square = shape [{side}, {side}]"]
+    known = writer.block(["%x", "%y"], 18, 0 if plain else 2)
     writer.lines.append(f"return {known[-1]}")
-    signature = f"%x: {MATRIX}, %y: {MATRIX}, %c: bool[] @host) -> {MATRIX}"
+    matrix = writer.matrix
+    signature = f"%x: {matrix}, %y: {matrix}, %c: bool[] @host) -> {matrix}"
     return signature, "\n".join(writer.lines)
