@@ -24,12 +24,14 @@ After::
 Every operator that computes ends in a primitive function, alone if nothing fits. Views, copies and
 host facts about shapes stay calls. What is fused is on one device and in one block, and none of it
 may fail; what `fusion_groups` puts together becomes one function, whose results are the values that
-something else reads. Small constants become part of the kernels that read them.
+something else reads. Small constants become part of the kernels that read them, and so do those
+that an operator reads on the host, to decide a shape.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,6 +53,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ir.rewrite import free_vars, walk
 from reference_vm.loops.kernel import Correlation, Product
+from reference_vm.ops.contents import LIMIT
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.context import PassContext, Property, TargetTraits
 from reference_vm.passes.fusion_groups import GroupFinder
@@ -85,7 +88,8 @@ class Fuse:
         return module.with_functions([*functions, *table.functions])
 
     def _function(self, function: Function, ctx: PassContext, table: PrimitiveTable) -> Function:
-        fuser = _Fuser(ctx, table, self.enabled, _uses(function.body), _scalars(function.body))
+        body = function.body
+        fuser = _Fuser(ctx, table, self.enabled, _uses(body), _scalars(body), _small(body))
         body = _without_unread_constants(fuser.block(function.body))
         return replace(function, body=body)
 
@@ -106,6 +110,15 @@ def _scalars(body: Block) -> dict[Var, Binding]:
         b.var: b
         for b in walk(body)
         if isinstance(b.value, Constant) and all(dim == 1 for dim in b.value.shape)
+    }
+
+
+def _small(body: Block) -> dict[Var, Binding]:
+    """Return the constants that a shape could be worked out from, by what they bind."""
+    return {
+        b.var: b
+        for b in walk(body)
+        if isinstance(b.value, Constant) and math.prod(b.value.shape) <= LIMIT
     }
 
 
@@ -135,6 +148,9 @@ class _Fuser:
     enabled: bool
     uses: Mapping[Var, int]
     scalars: Mapping[Var, Binding]
+    small: Mapping[Var, Binding]
+    """Constants whose elements kernels may be made with."""
+
     reader: StepReader = field(default_factory=StepReader)
     fusible: set[Var] = field(default_factory=set)
     """What steps bind."""
@@ -201,8 +217,9 @@ class _Fuser:
         inside = {b.var for b in work}
         read = dict.fromkeys(v for b in work for v in operands(b.value) if v not in inside)
         fused = first.var in self.fusible and not self._is_convolution(work)
-        inlined = [self.scalars[v] for v in read if fused and v in self.scalars]
-        params = [v for v in read if not (fused and v in self.scalars)]
+        inside_it = dict(self.scalars) if fused else self._told(first)
+        inlined = [inside_it[v] for v in read if v in inside_it]
+        params = [v for v in read if v not in inside_it]
         results = self._results(work)
         whole_work = [*inlined, *work]
         if not self._is_taken(work, normalized(whole_work, params, results)):
@@ -219,6 +236,15 @@ class _Fuser:
         yield Binding(whole, invoke)
         for index, result in enumerate(results):
             yield Binding(result, Project(whole, index))
+
+    def _told(self, binding: Binding) -> dict[Var, Binding]:
+        """Return the constants that an operator reads on the host only, with which it is made."""
+        call, op = binding.value, self._work(binding)
+        if op is None or not isinstance(call, Call):
+            return {}
+        args = [a for a in call.args if isinstance(a, Var)]
+        hosts = [a for i, a in enumerate(call.args) if op.is_host_operand(i) and a in self.small]
+        return {a: self.small[a] for a in hosts if isinstance(a, Var) and args.count(a) == 1}
 
     def _is_convolution(self, work: Sequence[Binding]) -> bool:
         """Whether it is a convolution, which reads all operands from memory, small ones too."""

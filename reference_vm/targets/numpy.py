@@ -146,12 +146,13 @@ class _Apply:
 @final
 @dataclass(frozen=True, slots=True)
 class _Give:
-    """A constant, in the namespace's own array."""
+    """A constant, in the namespace's own array; or in NumPy's, where it is read on the host."""
 
     array: Any
+    host: bool
 
     def __call__(self, xp: Any, slots: Sequence[Any]) -> Any:
-        return xp.asarray(self.array)
+        return self.array if self.host else xp.asarray(self.array)
 
 
 @final
@@ -254,19 +255,24 @@ class NumpyTarget:
     ) -> SequenceKernel:
         steps: list[_Step] = []
         tuples: dict[Var, tuple[Var, ...]] = {}
+        hosts = self._hosts(bindings)
         for binding in bindings:
-            steps.append(self._step(binding, slots))
+            steps.append(self._step(binding, slots, hosts))
             if isinstance(binding.value, MakeTuple):
                 tuples[binding.var] = binding.value.items
             slots[binding.var] = len(slots)
         result = function.body.result
-        results = tuples.get(result, (result,))
+        results = [slots[r] for r in tuples.get(result, (result,))]
+        if isinstance(result.type, TupleType) and result not in tuples:
+            first = len(slots)
+            steps.extend(_Item(slots[result], i) for i in range(len(result.type.items)))
+            results = list(range(first, first + len(result.type.items)))
         calls = [b.value.op for b in bindings if isinstance(b.value, Call)]
         return SequenceKernel(
             function.name,
             tuple(calls),
             tuple(steps),
-            tuple(slots[r] for r in results),
+            tuple(results),
             self.can_fail(function),
         )
 
@@ -277,12 +283,23 @@ class NumpyTarget:
             for b in function.body.bindings()
         )
 
-    def _step(self, binding: Binding, slots: _Slots) -> _Step:
+    def _hosts(self, bindings: Sequence[Binding]) -> frozenset[Var]:
+        """Return the variables whose data is read on the host."""
+        return frozenset(
+            a
+            for b in bindings
+            if isinstance(b.value, Call)
+            for i, a in enumerate(b.value.args)
+            if isinstance(a, Var) and self.ops[b.value.op].is_host_operand(i)
+        )
+
+    def _step(self, binding: Binding, slots: _Slots, hosts: frozenset[Var]) -> _Step:
         match binding.value:
             case Call(op=op, args=args, attrs=attrs):
                 return _Apply(self.ops[op].compute, _places(args, slots), dict(attrs))
             case Constant(dtype=dtype, shape=shape, data=data):
-                return _Give(np.frombuffer(data, to_numpy(dtype)).reshape(shape))
+                array = np.frombuffer(data, to_numpy(dtype)).reshape(shape)
+                return _Give(array, binding.var in hosts)
             case ShapeLiteral(dims=dims):
                 return _Dims(tuple(d for d in dims if isinstance(d, int)))
             case Project(tuple=source, index=index):

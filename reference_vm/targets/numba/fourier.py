@@ -27,7 +27,7 @@ from reference_vm.targets.numba.fourier_code import (
     print_frames,
     print_transform,
 )
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, single_call
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.vectors import lanes, registers
@@ -43,18 +43,27 @@ _CHUNKS: Final = 8
 
 def make(function: Function, tools: Tools) -> Kernel | None:
     """Return the kernel of a Fourier transform; see `making.Maker`."""
-    bindings = tuple(function.body.bindings())
-    call, type_ = bindings[0].value, bindings[0].var.type
-    if len(bindings) != 1 or not isinstance(call, Call) or call.op not in ("stft", "dft"):
+    single = single_call(function)
+    if single is None:
+        return None
+    binding, constants = single
+    call, type_ = binding.value, binding.var.type
+    if not isinstance(call, Call) or call.op not in ("stft", "dft"):
         return None
     if not isinstance(type_, TensorType) or type_.dtype not in (F32, F64):
         return None
     if call.attrs.get("inverse", False):
         return None
     op = tools.ops[call.op]
-    places = tuple(function.params.index(a) if isinstance(a, Var) else None for a in call.args)
+    places = tuple(
+        function.params.index(a) if isinstance(a, Var) and a not in constants else None
+        for a in call.args
+    )
+    told = tuple(constants.get(a) for a in call.args)
+    if any(not op.is_host_operand(i) for i, value in enumerate(told) if value is not None):
+        return None
     hosts = frozenset(p for i, p in enumerate(places) if p is not None and op.is_host_operand(i))
-    plan = _Planner(call, places, type_, tools.machine)
+    plan = _Planner(call, places, told, type_, tools.machine)
     return StagedKernel(
         function.name,
         (call.op,),
@@ -96,12 +105,18 @@ class _Planner:
     places: Sequence[int | None]
     """Which of the kernel's inputs each operand is."""
 
+    told: Sequence[Any]
+    """The operands that are constants, ``None`` for the others."""
+
     type: TensorType
     machine: Machine
 
     def plan(self, inputs: Sequence[Dims | Any]) -> NativeCall | None:
         """Return the stages; see `staged.Planner`."""
-        given: list[Any] = [None if p is None else inputs[p] for p in self.places]
+        given: list[Any] = [
+            value if p is None else inputs[p]
+            for p, value in zip(self.places, self.told, strict=True)
+        ]
         given += [None] * (4 - len(given))
         found = _stft(*given) if self.call.op == "stft" else _dft(*given[:3])
         if found is None or found.points > MAX_POINTS:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
 
 from reference_vm.bytecode.kernel import Kernel
-from reference_vm.ir.nodes import Call, Function
+from reference_vm.ir.nodes import Binding, Call, Constant, Function, Operand
 from reference_vm.ops.definition import OpDef
+from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:  # they load LLVM, which need not be installed
     from reference_vm.jit.machine import Machine
@@ -39,9 +42,25 @@ class Maker(Protocol):
     def __call__(self, function: Function, tools: Tools) -> Kernel | None:
         """Return the kernel of ``function``; ``None`` if it is of another kind.
 
-        No operator of ``function`` may fail, and every variable has a type.
+        Every variable has a type. No operator of ``function`` may fail, but for the makers in
+        `makers.REPORTING`.
         """
         ...
+
+
+def single_call(function: Function) -> tuple[Binding, Mapping[Operand, Any]] | None:
+    """Return the one call that ``function`` makes, and the constants beside it as arrays."""
+    *others, last = function.body.bindings()
+    if not isinstance(last.value, Call) or last.var != function.body.result:
+        return None
+    constants: dict[Operand, Any] = {}
+    for binding in others:
+        if not isinstance(binding.value, Constant):
+            return None
+        value = binding.value
+        array = np.frombuffer(value.data, to_numpy(value.dtype))
+        constants[binding.var] = array.reshape(value.shape)
+    return last, constants
 
 
 def operators(function: Function) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from reference_vm.targets.numba.copies import (
     print_copy,
     strides,
 )
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, single_call
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numpy import NUMPY
@@ -48,23 +48,31 @@ _ZERO: Final = np.zeros(1, np.int64)
 
 def make(function: Function, tools: Tools) -> Kernel | None:
     """Return the kernel of an operator that moves elements; see `making.Maker`."""
-    bindings = tuple(function.body.bindings())
-    call = bindings[0].value
-    if len(bindings) != 1 or not isinstance(call, Call):
+    single = single_call(function)
+    if single is None:
         return None
+    binding, constants = single
+    call = binding.value
+    assert isinstance(call, Call)
     copies = _RULES.get(call.op, _viewed if call.op in VIEWS else None)
-    types = bindings[0].var.type
+    types = binding.var.type
     results = types.items if isinstance(types, TupleType) else (types,)
     if copies is None or not all(isinstance(t, TensorType) for t in results):
         return None
     dtypes = tuple(to_numpy(t.dtype) for t in results if isinstance(t, TensorType))
     op = tools.ops[call.op]
-    places = tuple(function.params.index(a) if isinstance(a, Var) else None for a in call.args)
+    places = tuple(
+        function.params.index(a) if isinstance(a, Var) and a not in constants else None
+        for a in call.args
+    )
     hosts = frozenset(p for i, p in enumerate(places) if p is not None and op.is_host_operand(i))
     read = {p for p in places if p is not None} - hosts
     if not all(isinstance(function.params[p].type, TensorType) for p in read):
         return None
-    plan = _Planner(op, dict(call.attrs), places, hosts, dtypes, copies, tools.machine)
+    told = tuple(constants.get(a) for a in call.args)
+    if any(not op.is_host_operand(i) for i, value in enumerate(told) if value is not None):
+        return None
+    plan = _Planner(op, dict(call.attrs), places, told, hosts, dtypes, copies, tools.machine)
     return StagedKernel(
         function.name,
         (call.op,),
@@ -87,6 +95,9 @@ class _Planner:
     places: Sequence[int | None]
     """Which of the kernel's inputs each operand is."""
 
+    told: Sequence[Any]
+    """The operands that are constants, ``None`` for the others."""
+
     hosts: frozenset[int]
     dtypes: Sequence[Any]
     copies: Callable[[_Planner, Sequence[Any]], tuple[list[Dims], list[Copy]] | None]
@@ -107,7 +118,10 @@ class _Planner:
 
     def plan(self, inputs: Sequence[Dims | Any]) -> NativeCall | None:
         """Return a stage for each copy; see `staged.Planner`."""
-        given = [None if p is None else inputs[p] for p in self.places]
+        given = [
+            value if p is None else inputs[p]
+            for p, value in zip(self.places, self.told, strict=True)
+        ]
         found = self.copies(self, given)
         if found is None:
             return None
