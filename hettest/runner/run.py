@@ -6,12 +6,13 @@ what it claims; whatever it raises afterwards, other than a rejection, is a cras
 
 from __future__ import annotations
 
+import hashlib
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.backend.calls import compiled, observed
 from hettest.backend.guard import crashes, named
@@ -55,12 +56,32 @@ _TELLING: Final = (
 what was only counted."""
 
 
+def _digest(args: Sequence[Value]) -> str:
+    """Return what tells these arguments from others."""
+    digest = hashlib.blake2b(digest_size=16)
+    stack: list[Any] = list(args)
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            digest.update(f"({len(top)}".encode())
+            stack.extend(top)
+        elif isinstance(top, str):
+            digest.update(top.encode())
+        else:
+            digest.update(f"{top.dtype}{top.shape}".encode())
+            digest.update(top.tobytes())
+    return digest.hexdigest()
+
+
 @final
 @dataclass
 class Baselines:
-    """CPU-only runs, each made once: by program, run and default device."""
+    """CPU-only runs, each made once: by program, run, default device and arguments.
 
-    made: dict[tuple[int, str, str], Observation | None] = field(default_factory=dict)
+    Variants of a sweep may have one program and differ in what they give it.
+    """
+
+    made: dict[tuple[int, str, str, str], Observation | None] = field(default_factory=dict)
 
 
 @final
@@ -320,7 +341,7 @@ class _Run:
         program, host = self._program(), self.item.host
         binding = dict.fromkeys(self.item.binding, host)
         made = self.environment.baselines.made
-        key = (id(program), run, host)
+        key = (id(program), run, host, _digest(args))
 
         def observe() -> Observation | None:
             if set(self.item.devices) == {host}:

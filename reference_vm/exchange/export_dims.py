@@ -20,10 +20,11 @@ from reference_vm.types.dim import Atom, Monomial, Opaque
 @final
 @dataclass(frozen=True, slots=True)
 class SymbolSource:
-    """Where a symbol can be read: an axis of a value."""
+    """Where a symbol can be read: an axis of a value, or an element of a shape value."""
 
     value: str
     axis: int
+    is_shape: bool = False
 
 
 @final
@@ -66,6 +67,9 @@ class DimWriter:
         source = self.sources.get(atom)
         if source is None:
             raise inexpressible(self.where, f"nothing here has the dim {atom} by itself")
+        if source.is_shape:
+            place = self.writer.constant(np.asarray([source.axis], np.int64))
+            return self._emit("Gather", source.value, place, axis=0)
         return self._emit("Shape", source.value, start=source.axis, end=source.axis + 1)
 
     def _function(self, term: Opaque) -> str:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, Union, final
+from typing import Final, final
 
 from onnx import GraphProto, ValueInfoProto, helper
 
 from reference_vm.exchange import export_ops_elementwise, export_ops_movement, export_ops_nn
 from reference_vm.exchange.element_types import to_element_type
-from reference_vm.exchange.export_dims import DimWriter, SymbolSource
+from reference_vm.exchange.export_dims import DimWriter
+from reference_vm.exchange.export_loops import LoopForm, loop_form
 from reference_vm.exchange.export_placement import NodePlaces
+from reference_vm.exchange.export_scope import (
+    Named,
+    Scope,
+    bound,
+    known,
+    leaves,
+    loose,
+    nested,
+)
 from reference_vm.exchange.export_writer import (
     ExportCall,
     ExportTable,
@@ -37,7 +47,13 @@ from reference_vm.ir.nodes import (
     ShapeLiteral,
     Var,
 )
-from reference_vm.types import Poly, ShapeType, TensorType, TupleType, Type
+from reference_vm.types import (
+    DType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from reference_vm.types.dtype import BOOL, I64
 
 OPSET: Final = 21
@@ -48,36 +64,6 @@ RULES: Final[ExportTable] = {
     **export_ops_movement.RULES,
     **export_ops_nn.RULES,
 }
-
-Named: TypeAlias = Union[str, tuple["Named", ...]]
-"""The name of a value in the graph, nested as tuples are."""
-
-
-@final
-@dataclass(slots=True)
-class _Scope:
-    """What the names of one function stand for."""
-
-    where: str
-    values: dict[Var, Named] = field(default_factory=dict)
-    symbols: dict[str, SymbolSource] = field(default_factory=dict)
-
-    def inner(self) -> _Scope:
-        return _Scope(self.where, dict(self.values), dict(self.symbols))
-
-    def bind(self, var: Var, value: Named) -> None:
-        self.values[var] = value
-        self._note_symbols(var.type, value)
-
-    def _note_symbols(self, type_: Type | None, value: Named) -> None:
-        if isinstance(type_, TupleType) and isinstance(value, tuple):
-            for item, name in zip(type_.items, value, strict=True):
-                self._note_symbols(item, name)
-        if not isinstance(type_, TensorType) or not isinstance(value, str):
-            return
-        for axis, dim in enumerate(type_.shape or ()):
-            if isinstance(dim, Poly) and str(dim) in dim.symbols:
-                self.symbols.setdefault(str(dim), SymbolSource(value, axis))
 
 
 @final
@@ -97,12 +83,12 @@ class Exporter:
         Raises:
             CompileError: ``inexpressible``.
         """
-        writer, scope = GraphWriter(GraphNames()), _Scope(f"function @{function.name}")
+        writer, scope = GraphWriter(GraphNames()), Scope(f"function @{function.name}")
         inputs: list[ValueInfoProto] = []
         for param in function.params:
-            scope.bind(param, self._input(param.name, _known(param), writer, inputs, scope.where))
+            scope.bind(param, self._input(param.name, known(param), writer, inputs, scope.where))
         result = self._body(function, writer, scope)
-        outputs = _outputs(result, _known(function.body.result), writer)
+        outputs = _outputs(result, known(function.body.result), writer)
         nodes, constants = writer.nodes, writer.initializers
         return helper.make_graph(nodes, function.name, inputs, outputs, constants)
 
@@ -119,23 +105,24 @@ class Exporter:
         inputs.append(_value_info(found, type_))
         return found
 
-    def _block(self, block: Block, writer: GraphWriter, scope: _Scope) -> Named:
-        for binding in block.bindings():
-            writer.hint = binding.var.name
-            scope.bind(binding.var, self._binding(binding, writer, scope))
+    def _block(self, block: Block, writer: GraphWriter, scope: Scope) -> Named:
+        self._bindings(block.bindings(), writer, scope)
         return scope.values[block.result]
 
-    def _binding(self, binding: Binding, writer: GraphWriter, scope: _Scope) -> Named:
+    def _bindings(self, bindings: Iterable[Binding], writer: GraphWriter, scope: Scope) -> None:
+        for binding in bindings:
+            writer.hint = binding.var.name
+            scope.bind(binding.var, self._binding(binding, writer, scope))
+
+    def _binding(self, binding: Binding, writer: GraphWriter, scope: Scope) -> Named:
         start, name = len(writer.nodes), binding.var.name
-        value = self._expr(binding.value, _known(binding.var), name, writer, scope)
+        value = self._expr(binding.value, known(binding.var), name, writer, scope)
         named = _renamed(value, name, start, writer)
         if self.places is not None:
             self.places.place(binding, writer.nodes[start:], scope.where)
         return named
 
-    def _expr(
-        self, expr: Expr, type_: Type, name: str, writer: GraphWriter, scope: _Scope
-    ) -> Named:
+    def _expr(self, expr: Expr, type_: Type, name: str, writer: GraphWriter, scope: Scope) -> Named:
         where = f"{scope.where}, %{name}"
         match expr:
             case Call():
@@ -159,7 +146,7 @@ class Exporter:
                 raise inexpressible(where, f"ONNX has no word for {what}")
 
     def _call(
-        self, call: Call, type_: Type, where: str, writer: GraphWriter, scope: _Scope
+        self, call: Call, type_: Type, where: str, writer: GraphWriter, scope: Scope
     ) -> Named:
         rule = RULES.get(call.op)
         if rule is None:
@@ -171,27 +158,23 @@ class Exporter:
             value = "" if arg is None else scope.values[arg]
             assert isinstance(value, str), f"{where}: operand of {call.op} is a tuple"
             names.append(value)
-            types.append(None if arg is None else _known(arg))
+            types.append(None if arg is None else known(arg))
         return rule(
             ExportCall(call.op, tuple(names), tuple(types), call.attrs, type_, writer, where)
         )
 
-    def _if(self, expr: If, type_: Type, writer: GraphWriter, scope: _Scope) -> Named:
-        condition = scope.values[expr.condition]
-        assert isinstance(condition, str)
-        kind = _known(expr.condition)
-        if isinstance(kind, TensorType) and kind.dtype != BOOL:
-            condition = writer.emit("Cast", (condition,), to=to_element_type(BOOL))[0]
+    def _if(self, expr: If, type_: Type, writer: GraphWriter, scope: Scope) -> Named:
+        condition = _truth(expr.condition, writer, scope)
         graphs = []
         for word, block in (("then", expr.then), ("else", expr.orelse)):
             inner, around = writer.nested(), scope.inner()
             result = self._block(block, inner, around)
-            outputs = _outputs(result, _known(block.result), inner)
+            outputs = _outputs(result, known(block.result), inner)
             graphs.append(helper.make_graph(inner.nodes, word, [], outputs))
         count = len(graphs[0].output)
         then, orelse = graphs
         names = writer.emit("If", (condition,), count, then_branch=then, else_branch=orelse)
-        return _nested(type_, iter(names))
+        return nested(type_, iter(names))
 
     def _invoke(
         self,
@@ -199,20 +182,66 @@ class Exporter:
         args: Sequence[object],
         where: str,
         writer: GraphWriter,
-        scope: _Scope,
+        scope: Scope,
     ) -> Named:
         """Write a function of the module out in place of its call."""
         if callee in self.calling:
-            raise inexpressible(where, f"@{callee} calls itself")
+            raise inexpressible(where, f"@{callee} calls itself, and is no loop")
         function = self.module.by_name[callee]
-        inner = _Scope(where)
-        for param, arg in zip(function.params, args, strict=True):
+        given: list[Named] = []
+        for arg in args:
             if not isinstance(arg, Var):
                 raise inexpressible(where, f"@{callee} is given a function")
-            inner.bind(param, scope.values[arg])
-        return self._body(function, writer, inner)
+            given.append(scope.values[arg])
+        form = loop_form(function)
+        if form is not None:
+            return self._loop(function, form, given, where, writer)
+        return self._body(function, writer, bound(function, given, where))
 
-    def _body(self, function: Function, writer: GraphWriter, scope: _Scope) -> Named:
+    def _loop(
+        self,
+        function: Function,
+        form: LoopForm,
+        given: Sequence[Named],
+        where: str,
+        writer: GraphWriter,
+    ) -> Named:
+        """Write a function that is a loop: decide, go round while it says so, then leave."""
+        if self.places is not None:
+            self.places.signature(function)
+        self.calling.append(function.name)
+        first = bound(function, given, where)
+        go = self._decided(form, writer, first)
+        inner, inputs = writer.nested(), [_scalar_info(writer, "trip", I64)]
+        inputs.append(_scalar_info(writer, "go", BOOL))
+        carried = [
+            self._input(p.name, loose(known(p)), inner, inputs, where) for p in function.params
+        ]
+        scope = bound(function, carried, where)
+        self._bindings(form.before, inner, scope)
+        self._bindings(form.again, inner, scope)
+        following = tuple(scope.values[a] for a in form.arguments)
+        again = self._decided(form, inner, bound(function, following, where))
+        types = tuple(loose(known(p)) for p in function.params)
+        kinds = TupleType((TensorType(BOOL, ()), *types))
+        outputs = _outputs((again, *following), kinds, inner)
+        graph = helper.make_graph(inner.nodes, function.name, inputs, outputs)
+        flat = [name for value, t in zip(given, types, strict=True) for name, _ in leaves(value, t)]
+        names = writer.emit("Loop", ("", go, *flat), len(flat), body=graph)
+        rest = iter(names)
+        last = bound(function, [nested(t, rest) for t in types], where)
+        self._bindings(form.before, writer, last)
+        result = self._block(form.leaving, writer, last)
+        self.calling.pop()
+        return result
+
+    def _decided(self, form: LoopForm, writer: GraphWriter, scope: Scope) -> str:
+        """Write what comes before the decision, and return whether the loop goes on."""
+        self._bindings(form.before, writer, scope)
+        go = _truth(form.condition, writer, scope)
+        return go if form.goes_on else writer.emit("Not", (go,))[0]
+
+    def _body(self, function: Function, writer: GraphWriter, scope: Scope) -> Named:
         if self.places is not None:
             self.places.signature(function)
         self.calling.append(function.name)
@@ -230,9 +259,17 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def _known(var: Var) -> Type:
-    assert var.type is not None, f"%{var.name} has no type"
-    return var.type
+def _truth(condition: Var, writer: GraphWriter, scope: Scope) -> str:
+    """Return a condition as a bool."""
+    name, kind = scope.values[condition], known(condition)
+    assert isinstance(name, str)
+    if isinstance(kind, TensorType) and kind.dtype != BOOL:
+        return writer.emit("Cast", (name,), to=to_element_type(BOOL))[0]
+    return name
+
+
+def _scalar_info(writer: GraphWriter, name: str, dtype: DType) -> ValueInfoProto:
+    return _value_info(writer.names.fresh(name), TensorType(dtype, ()))
 
 
 def _renamed(value: Named, name: str, start: int, writer: GraphWriter) -> Named:
@@ -242,26 +279,11 @@ def _renamed(value: Named, name: str, start: int, writer: GraphWriter) -> Named:
     return tuple(_renamed(v, f"{name}.{i}", start, writer) for i, v in enumerate(value))
 
 
-def _nested(type_: Type, names: Iterator[str]) -> Named:
-    """Return names nested as ``type_`` is."""
-    if isinstance(type_, TupleType):
-        return tuple(_nested(item, names) for item in type_.items)
-    return next(names)
-
-
-def _leaves(value: Named, type_: Type) -> Iterator[tuple[str, Type]]:
-    if isinstance(value, tuple) and isinstance(type_, TupleType):
-        for item, kind in zip(value, type_.items, strict=True):
-            yield from _leaves(item, kind)
-    elif isinstance(value, str):
-        yield value, type_
-
-
 def _outputs(value: Named, type_: Type, writer: GraphWriter) -> list[ValueInfoProto]:
     """Return a graph's outputs; what no node of the graph makes, or twice, goes through one."""
     found: list[ValueInfoProto] = []
     made = {name for node in writer.nodes for name in node.output}
-    for name, kind in _leaves(value, type_):
+    for name, kind in leaves(value, type_):
         taken = {info.name for info in found}
         if name not in made or name in taken:
             writer.hint = name

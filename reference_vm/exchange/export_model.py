@@ -1,7 +1,8 @@
 """A module of ours as an ONNX model.
 
-What ONNX can express is first-order: straight lines, ``if``, tuples taken apart, calls of other
-functions written out in place. The rest is refused with the reason, never exported without it.
+What ONNX can express is first-order: straight lines, ``if``, loops, tuples taken apart, calls of
+other functions written out in place. The rest is refused with the reason, never exported without
+it.
 Copies and hints become identities. Tuples of parameters and results are flattened. Placement is
 left out, or said in ONNX's own device configurations.
 """

@@ -92,6 +92,26 @@ def _dynamic_quantize(call: ExportCall) -> tuple[str, ...]:
     return call.writer.emit("DynamicQuantizeLinear", call.inputs, 3)
 
 
+def _non_max_suppression(call: ExportCall) -> str:
+    by_centre = int(bool(call.attrs["center_point_box"]))
+    return call.emit("NonMaxSuppression", *call.inputs, center_point_box=by_centre)
+
+
+def _roi_align(call: ExportCall) -> str:
+    attrs = _plain(call.attrs)
+    half_pixel = attrs.pop("half_pixel")
+    attrs["coordinate_transformation_mode"] = "half_pixel" if half_pixel else "output_half_pixel"
+    return call.emit("RoiAlign", *call.inputs, **attrs)
+
+
+def _tree_ensemble(call: ExportCall) -> str:
+    raise call.inexpressible("ONNX takes the tables of trees as attributes, not as operands")
+
+
+def _bitcast(call: ExportCall) -> str:
+    raise call.inexpressible("BitCast came with a later operator set than is written")
+
+
 RULES: Final[ExportTable] = {
     "matmul": same("MatMul"),
     "einsum": same("Einsum"),
@@ -120,6 +140,10 @@ RULES: Final[ExportTable] = {
     "dequantize_linear": _dequantize,
     "dynamic_quantize_linear": _dynamic_quantize,
     "matmul_integer": same("MatMulInteger"),
+    "non_max_suppression": _non_max_suppression,
+    "roi_align": _roi_align,
+    "tree_ensemble": _tree_ensemble,
+    "bitcast": _bitcast,
 }
 
 

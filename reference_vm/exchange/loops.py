@@ -160,6 +160,8 @@ class _Maker:
     def finished(self) -> Left:
         """Add the function to the module, append its first call, and return what it leaves."""
         stop = self._stop()
+        if not stop:
+            raise invalid(self.build.where, "has neither a number of trips nor a condition")
         collectors = self._collectors()
         grows = any(c.grows for c in collectors)
         own = [self.index, *stop, *self.carried, *(c.param for c in collectors)]

@@ -43,6 +43,10 @@ def _cast_like(node: OnnxNode) -> Var:
     return _cast_to(node, node.dtype(1))
 
 
+def _bit_cast(node: OnnxNode) -> Var:
+    return node.build.call("bitcast", node.input(0), to=dtype_attribute(node, "to"))
+
+
 def cast(node: OnnxNode, var: Var, dtype: DType) -> Var:
     """Return ``var`` in ``dtype``; itself if it has it."""
     return var if node.tensor(var).dtype == dtype else node.build.call("cast", var, to=dtype)
@@ -55,6 +59,7 @@ def scalar(node: OnnxNode, value: float, dtype: DType) -> Var:
 
 RULES: Final[RuleTable] = {
     "Cast": versions(_cast, 6, 9, 13, 19, 21, 23, 24, 25, 28),
+    "BitCast": versions(_bit_cast, 26),
     "CastLike": versions(_cast_like, 15, 19, 21, 23, 24, 25),
 }
 

@@ -9,8 +9,10 @@ from typing import Final
 from reference_vm.exchange import (
     onnx_ops_casts,
     onnx_ops_classic,
+    onnx_ops_composed,
     onnx_ops_constant,
     onnx_ops_control,
+    onnx_ops_detection,
     onnx_ops_elementwise,
     onnx_ops_indexing,
     onnx_ops_legacy,
@@ -34,8 +36,10 @@ from reference_vm.exchange.scope import DEFAULT_DOMAIN
 
 _FAMILIES: Final = (
     onnx_ops_casts,
+    onnx_ops_composed,
     onnx_ops_constant,
     onnx_ops_control,
+    onnx_ops_detection,
     onnx_ops_elementwise,
     onnx_ops_indexing,
     onnx_ops_legacy,

@@ -61,6 +61,8 @@ class TreeTables:
         """
         if any(not 0 <= target < targets for target in self.leaf_targets):
             raise node.invalid(f"a leaf votes for a target outside 0 to {targets - 1}")
+        if aggregate in ("min", "max") and targets > 1 and len(self.certain) < targets:
+            raise node.unsupported("engines read the extreme of no votes differently")
         self._check_order(node)
         dtype = node.tensor(x).dtype
         columns: tuple[tuple[Sequence[Any], DType], ...] = (

@@ -1,4 +1,4 @@
-"""Choosing and converting, element by element: where, clip, cast, isnan, isinf.
+"""Choosing and converting, element by element: where, clip, cast, bitcast, isnan, isinf.
 
 Casts (semantics section 1): a float out of an integer's range saturates and NaN becomes 0; non-zero
 and NaN are true; integers wrap; floats round to even and overflow to infinity. What becomes bf16
@@ -15,7 +15,16 @@ from reference_vm.loops.scalar import Scalar, binary, compare, literal, select, 
 from reference_vm.loops.scalar import cast as cast_scalar
 from reference_vm.ops.checks import agree_on_dtype, tensor_of
 from reference_vm.ops.contents import chosen, dims_equal, elementwise, negated, tidy, wrapped
-from reference_vm.ops.definition import Array, Attr, Content, Namespace, OpCall, OpDef, Operand
+from reference_vm.ops.definition import (
+    Array,
+    Attr,
+    Content,
+    Namespace,
+    OpCall,
+    OpDef,
+    Operand,
+    Trait,
+)
 from reference_vm.ops.elementwise import EXACT, X, elementwise_rule, loop, operator, ufunc
 from reference_vm.ops.numerics import HALVES, does_not_fit, is_float, lifted, quiet, widened
 from reference_vm.ops.shapes import broadcast, greatest, least
@@ -122,6 +131,18 @@ def _cast_element(operands: Sequence[Scalar], attrs: Mapping[str, object]) -> Sc
     return cast_scalar(x, to)
 
 
+def _infer_bitcast(call: OpCall) -> TensorType:
+    x, to = tensor_of(call, 0), call.attrs["to"]
+    if to not in NUMERIC or to.bits != x.dtype.bits:
+        message = f"to is {to}, expected a number of {x.dtype.bits} bits, as {x.dtype} has"
+        raise call.error("attribute-value", message)
+    return TensorType(to, x.shape)
+
+
+def _bitcast(xp: Namespace, x: Array, *, to: DType) -> Array:
+    return xp.ascontiguousarray(x).view(to_numpy(to)).reshape(x.shape)
+
+
 def _isinf(xp: Namespace, x: Array, *, detect_negative: bool, detect_positive: bool) -> Array:
     infinite = xp.isinf(x)
     if not detect_negative:
@@ -172,6 +193,16 @@ OPS: Final[tuple[OpDef, ...]] = (
         loops=Elementwise(_cast_element),
         content=_cast_content,
         traits=EXACT,
+        origin="onnx",
+    ),
+    OpDef(
+        name="bitcast",
+        summary="Read the bits of each element as another dtype of the same width.",
+        operands=(X,),
+        attrs={"to": Attr((DType,))},
+        infer=_infer_bitcast,
+        compute=_bitcast,
+        traits=frozenset({Trait.EXACT}),
         origin="onnx",
     ),
     operator(

@@ -16,6 +16,7 @@ from reference_vm.ops import (
     comparison,
     convolution,
     creation,
+    detection,
     device,
     elementary,
     indexing,
@@ -67,6 +68,7 @@ FAMILIES: Final[Mapping[str, tuple[OpDef, ...]]] = MappingProxyType(
         "quantization": quantization.OPS,
         "ordering": sorting.OPS,
         "decision trees": trees.OPS,
+        "object detection": detection.OPS,
         "devices": device.OPS,
     }
 )

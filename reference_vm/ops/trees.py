@@ -54,6 +54,8 @@ def _infer(call: OpCall) -> Type:
         expect_rank(call, index, (1,))
     _same_length(call, (1, 2, 3, 4, 5, 6))
     _same_length(call, (9, 10))
+    if call.tensor(8).shape == (0,):
+        raise call.error("shape-mismatch", "operand leaf_starts has no elements, expected 0 first")
     targets = call.attrs["targets"]
     if targets < 1:
         raise call.error("attribute-value", f"targets is {targets}, expected at least 1")

@@ -8,6 +8,7 @@ from typing import Final
 
 from reference_vm.oracle import (
     arithmetic,
+    detection,
     functions,
     grid,
     indexing,
@@ -42,6 +43,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         **quantization.MEANINGS,
         **sorting.MEANINGS,
         **trees.MEANINGS,
+        **detection.MEANINGS,
     }
 )
 
@@ -49,6 +51,6 @@ DECISIONS: Final = frozenset(
     {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
     | {"floor", "ceil", "round", "sign", "floor_divide", "trunc_divide", "remainder", "fmod"}
     | {"argmax", "argmin", "top_k", "nonzero", "unique", "isnan", "isinf", "cast"}
-    | {"quantize_linear", "dynamic_quantize_linear"}
+    | {"quantize_linear", "dynamic_quantize_linear", "non_max_suppression", "bitcast"}
 )
 """Operators whose result can jump: the oracle follows what the run decided, where it showed it."""

@@ -59,7 +59,7 @@ from reference_vm.oracle.definition import Operands
 from reference_vm.oracle.estimate import Estimate, Result, Rounding
 from reference_vm.oracle.repetition import in_closures, repeated
 from reference_vm.source import Span
-from reference_vm.types import Attrs, TensorType, Type
+from reference_vm.types import Attrs, ShapeType, TensorType, Type
 from reference_vm.types import dim as dims
 from reference_vm.types.arrays import from_numpy, to_numpy
 
@@ -288,12 +288,16 @@ def _reads(binding: Binding) -> Iterator[Var]:
             stack.extend(b.value for b in block.bindings())
 
 
-def _bind_symbols(type_: Type | None, value: Result, symbols: dict[str, int]) -> None:
-    if not isinstance(type_, TensorType) or type_.shape is None or not isinstance(value, Estimate):
+def _bind_symbols(type_: Type | None, value: Any, symbols: dict[str, int]) -> None:
+    if isinstance(type_, TensorType) and isinstance(value, Estimate):
+        asked, found = type_.shape, value.value.shape
+    elif isinstance(type_, ShapeType) and isinstance(value, tuple):
+        asked, found = type_.dims, value
+    else:
         return
-    for dim, size in zip(type_.shape, value.value.shape, strict=False):
+    for dim, size in zip(asked or (), found, strict=False):
         if isinstance(dim, dims.Poly) and dim == dims.symbol(str(dim)):
-            symbols.setdefault(str(dim), size)
+            symbols.setdefault(str(dim), int(size))
 
 
 def to_result(argument: Argument) -> Result:

@@ -11,8 +11,9 @@ import numpy as np
 
 from reference_vm.oracle.arithmetic import wrap
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Wide, finite_unless_undecided, unit
+from reference_vm.oracle.estimate import Estimate, Wide, finite_unless_undecided, unit, wide
 from reference_vm.types import Attrs, DType
+from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BOOL
 
 Curve = Callable[[Wide, Attrs], Wide]
@@ -258,6 +259,19 @@ _TRANSCENDENTAL: Final = (
     "arctanh",
 )
 
+
+def _bitcast(call: Operands) -> Estimate:
+    """Bits are exact only where the operand is."""
+    x, to = call[0], call.attrs["to"]
+    assert isinstance(to, DType)
+    own = np.ascontiguousarray(x.value.astype(to_numpy(x.dtype))).view(to_numpy(to))
+    own = own.reshape(x.value.shape)
+    if not to.is_float:
+        return call.decide(own, np.where(x.errors > 0, -1.0, 1.0), to)
+    error = None if x.error is None else np.where(x.errors > 0, np.inf, 0.0)
+    return Estimate(own.astype(wide(to)), error, to)
+
+
 MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
     {
         **{n.replace("arc", "a"): smooth(_plain(getattr(np, n))) for n in _TRANSCENDENTAL},
@@ -296,5 +310,6 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
         "isnan": _test(lambda x, _: np.isnan(x)),
         "isinf": _test(_isinf),
         "cast": _cast,
+        "bitcast": _bitcast,
     }
 )

@@ -2,8 +2,8 @@
 
 ``python -m tests.contract.onnx_suites`` writes the file that the test compares with. The suites are
 ``simple``, ``pytorch-converted`` and ``pytorch-operator``, models with inputs and outputs, and
-``light``: nine networks whose weights are made in the graph, run on a ramp from 0 to 1. Outcomes are
-those of `onnx_nodes`; a refusal is listed with its code and what it says.
+``light``: nine networks whose weights are made in the graph, run on a ramp from 0 to 1. Outcomes
+are those of `onnx_nodes`.
 """
 
 from __future__ import annotations

@@ -263,7 +263,34 @@ def _operand(given: calls.Given, sizes: Mapping[str, Dim], dtype: DType, place: 
     return filled(shape, dtype if type_.dtype == F32 else type_.dtype, place)
 
 
+TREES: Final = (
+    np.array([0, 1]),  # features
+    np.array([0.5, -1.0]),  # thresholds
+    np.array([0, 3], np.uint8),  # modes
+    np.array([1, -1]),  # yes
+    np.array([-2, -3]),  # no
+    np.array([True, False]),  # missing
+    np.array([0, -4]),  # roots
+    np.array([0, 1, 3, 4, 5]),  # leaf_starts
+    np.array([0, 1, 0, 1, 0]),  # leaf_targets
+    np.array([1.5, -2.0, 0.25, 4.0, 0.5]),  # leaf_weights
+)
+ROIS: Final = np.array([[0.5, 1.0, 3.5, 4.0], [-1.0, 0.0, 9.0, 8.0], [2.0, 2.0, 2.0, 2.0]])
+BOXES: Final = np.array([[[0, 0, 2, 2], [0, 1, 2, 3], [2, 2, 0, 0], [4, 4, 5, 5]]], np.float32)
+SCORES: Final = np.array([[[0.5, 0.75, 0.25, 0.5], [0.0, 0.125, 0.5, 0.25]]], np.float32)
+LIMITS: Final = (np.array(3), np.array(0.25, np.float32), np.array(0.125, np.float32))
+
 OWN_CALLS: Final[Sequence[nn.Call]] = (
+    ("tree_ensemble", [nn.f(5, 2), *TREES], {"targets": 2}),
+    ("tree_ensemble", [nn.f(5, 2), *TREES], {"targets": 3, "aggregate": "max"}),
+    ("roi_align", [nn.f(2, 3, 4, 5), ROIS, np.array([0, 1, 0])], {"output_width": 2}),
+    (
+        "roi_align",
+        [nn.f(2, 3, 4, 5), ROIS, np.array([0, 1, 0])],
+        {"mode": "max", "sampling_ratio": 2, "output_height": 2, "half_pixel": False},
+    ),
+    ("non_max_suppression", [BOXES, SCORES, *LIMITS], {}),
+    ("non_max_suppression", [BOXES, SCORES, LIMITS[0]], {"center_point_box": True}),
     ("grid_sample", [nn.f(1, 2, 3, 4), nn.f(1, 2, 2, 2)], {}),
     ("grid_sample", [nn.f(1, 1, 3), nn.f(1, 4, 1)], {"mode": "cubic", "padding_mode": "border"}),
     ("quantize_linear", [nn.f(3, 4, scale=50), nn.f(), None], {"output_dtype": I8}),
@@ -331,6 +358,8 @@ def number(value: int) -> Array:
 ROW: Final = np.arange(4, dtype=np.float32)
 TABLE: Final = np.arange(12, dtype=np.float32).reshape(3, 4)
 NOTHING: Final = np.zeros((3, 0), np.float32)
+IMAGE: Final = np.ones((2, 1, 3, 3), np.float32)
+SINGLE_TREES: Final = tuple(v.astype(np.float32) if v.dtype == np.float64 else v for v in TREES)
 
 FAULTS: Final[Sequence[tuple[str, str, tuple[Given, ...], dict[str, AttrValue]]]] = (
     ("division-by-zero", "floor_divide", (i64(1, 2), i64(1, 0)), {}),
@@ -355,6 +384,9 @@ FAULTS: Final[Sequence[tuple[str, str, tuple[Given, ...], dict[str, AttrValue]]]
     ("index-out-of-range", "reverse_sequence", (TABLE[:, :1], i64(-1)), {}),
     ("index-out-of-range", "compress", (ROW, np.array([False] * 4 + [True])), {}),
     ("index-out-of-range", "compress", (NOTHING, np.array([True])), {"axis": 1}),
+    ("index-out-of-range", "roi_align", (IMAGE, ROIS[:1].astype("f4"), i64(2)), {}),
+    ("index-out-of-range", "tree_ensemble", (TABLE[:, :1], *SINGLE_TREES), {"targets": 2}),
+    ("shape-mismatch", "non_max_suppression", (BOXES, SCORES, i64(1, 2)), {}),
     ("zero-step", "arange", (number(0), number(4), number(0)), {}),
     ("zero-step", "slice", (ROW, i64(0), i64(4), i64(0), i64(0)), {}),
     ("shape-mismatch", "pad", (ROW, i64(-3, -2)), {}),

@@ -89,18 +89,17 @@ def test_operators_are_refused_by_reason(op: str, opset: int, code: str) -> None
     assert refused(single(op, [value("x", [3])], opset=opset)).code == code
 
 
-def test_loops_say_that_their_lowering_comes_later() -> None:
+def test_a_loop_that_nothing_ends_is_refused() -> None:
     body = helper.make_graph(
-        [helper.make_node("Identity", ["c"], ["d"])],
+        [helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Neg", ["v"], ["w"])],
         "body",
-        [value("i", [], I64), value("c", [], TensorProto.BOOL)],
-        [value("d", [], TensorProto.BOOL)],
+        [value("i", [], I64), value("c", [], TensorProto.BOOL), value("v", [3])],
+        [value("d", [], TensorProto.BOOL), value("w", [3])],
     )
-    node = helper.make_node("Loop", ["m", ""], ["y"], body=body)
-    source = model([node], [value("m", [], I64)], [value("y", None)])
-    diagnostic = refused(source)
-    assert diagnostic.code == "unsupported-operator"
-    assert "comes later" in diagnostic.message
+    node = helper.make_node("Loop", ["", "", "x"], ["y"], body=body)
+    diagnostic = refused(model([node], [value("x", [3])], [value("y", None)]))
+    assert diagnostic.code == "invalid-model"
+    assert "neither a number of trips nor a condition" in diagnostic.message
 
 
 def test_dropout_in_training_is_nondeterministic_unless_nothing_is_dropped() -> None:

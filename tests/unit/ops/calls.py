@@ -176,6 +176,7 @@ _OTHERS: Final = [
     Sample("clip", (t(N, M), t(), t())),
     Sample("clip", (t(N, M), None, t())),
     Sample("cast", (t(N, M),), {"to": I64}),
+    Sample("bitcast", (t(N, M),), {"to": I32}),
     Sample("isnan", (t(N, M),)),
     Sample("isinf", (t(N, M),)),
     Sample("prelu", (t(N, 3, M), t(3, 1))),
