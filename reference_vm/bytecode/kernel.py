@@ -43,6 +43,11 @@ class Stage:
     workspace_word: int = 0
     """Where in the block the address of the call's workspace goes, if the call has one."""
 
+    fault_word: int = 0
+    """Where in the block the code leaves something other than 0 if the data of the operands is bad;
+    such a stage has no scratch. Its caller sets it to 0 first, and if it is not when all stages
+    have ended, drops the results and has the kernel called, which says what is wrong."""
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

@@ -63,7 +63,7 @@ def all_live(state: int, frame: int, places: int, count: int) -> int:
 
 
 def take_back(state: int, first: int, frame: int, count: int) -> int:
-    """Give back what the first results of a launch were given, since the next one found no room."""
+    """Give back what the first results of a launch were given, since it was not done."""
     for i in range(count):
         result = first + i * Result.WORDS * WORD
         slot = frame + load(result, Result.SLOT) * WORD
@@ -137,7 +137,8 @@ def poison_results(pc: int, frame: int) -> int:
 
 
 def compute(state: int, pc: int, frame: int, plan: int) -> int:
-    """Run the stages of a plan."""
+    """Run the stages of a plan; return something other than 0 if the data was bad."""
+    faults = 0
     operands = load(pc, Launch.OPERANDS)
     places = pc + Launch.SLOTS * WORD
     results = pc + (Launch.SLOTS + operands) * WORD
@@ -154,6 +155,9 @@ def compute(state: int, pc: int, frame: int, plan: int) -> int:
         workspace = load(job, Job.WORKSPACE_WORD)
         if workspace != 0:
             store(block, workspace, load(state, State.WORKSPACE))
+        fault = load(job, Job.FAULT_WORD)
+        if fault != 0:
+            store(block, fault, 0)
         if load(job, Job.WORK) >= load(state, State.WORTH):
             store(job, Job.SCRATCH, load(state, State.SCRATCH))
             call_pair(load(state, State.POOL_RUN), load(state, State.POOL_STATE), job)
@@ -161,9 +165,11 @@ def compute(state: int, pc: int, frame: int, plan: int) -> int:
             if load(job, Job.SCRATCH_BYTES) != 0:
                 store(block, load(job, Job.SCRATCH_WORD), load(state, State.SCRATCH))
             call(load(job, Job.ENTRY), block, load(job, Job.LOW), load(job, Job.HIGH))
+        if fault != 0:
+            faults |= load(block, fault)
         job += Job.WORDS * WORD
         left -= 1
-    return 0
+    return faults
 
 
 def launch(state: int, instance: int, frame: int, pc: int) -> int:
@@ -180,7 +186,10 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     if load(plan, Plan.EMPTY) == 0:
         if checked != 0:
             poison_results(pc, frame)
-        compute(state, pc, frame, plan)
+        if compute(state, pc, frame, plan) != 0:
+            results = pc + (Launch.SLOTS + operands) * WORD
+            take_back(state, results, frame, load(pc, Launch.RESULTS))
+            return 0
         store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
     return pc + load(pc, Launch.LENGTH) * WORD
 

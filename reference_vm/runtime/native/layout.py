@@ -252,7 +252,10 @@ class Job(IntEnum):
     WORKSPACE_WORD = 10
     """0: it needs none."""
 
-    WORDS = 11
+    FAULT_WORD = 11
+    """0: it cannot fail."""
+
+    WORDS = 12
 
 
 class Memo(IntEnum):

@@ -44,9 +44,7 @@ class Plans:
         self._pool = pool
         self._heap = Heap()
         self._records = Heap()
-        self.records = tuple(
-            0 if k.library or k.can_fail else self._records.put([0]) for k in kernels
-        )
+        self.records = tuple(0 if k.library else self._records.put([0]) for k in kernels)
         """The address of each kernel's record; 0 for one that is Python's always."""
 
         self._found: dict[tuple[int, ...], int] = {}
@@ -134,7 +132,8 @@ class Plans:
         if len(call.stages) != 1 or call.inputs != tuple(range(operands)) or call.workspace:
             return False
         (stage,) = call.stages
-        return not stage.scratch and stage.work < load(self._state, State.WORTH)
+        needs = stage.scratch or stage.fault_word
+        return not needs and stage.work < load(self._state, State.WORTH)
 
     def _job(self, call: NativeCall, stage: Stage) -> list[int]:
         block = aligned_words(len(stage.block))
@@ -145,7 +144,7 @@ class Plans:
             self._pool.start()
         words = [stage.entry, address_of(block), len(block), stage.low, stage.high, stage.grain]
         words += [stage.work, 0, each, stage.scratch_word]
-        return [*words, stage.workspace_word if call.workspace else 0]
+        return [*words, stage.workspace_word if call.workspace else 0, stage.fault_word]
 
     def _reserve(self, call: NativeCall) -> None:
         """Make sure that there is as much scratch memory and workspace as a call needs."""

@@ -17,19 +17,24 @@ Array: TypeAlias = Any
 _LINE: Final = 64
 
 
-def run_native(pool: Pool, call: NativeCall, arrays: Sequence[Array]) -> None:
+def run_native(pool: Pool, call: NativeCall, arrays: Sequence[Array]) -> bool:
     """Run the stages of ``call`` on its operands and results, in the order of its block's words.
 
     The interpreter's lock is given up meanwhile. Blocks are copied, so calls may overlap.
+
+    Returns:
+        Whether the data was good; if not, the results are worth nothing.
     """
     addresses = [x.ctypes.data for x in arrays]
     workspace, place = _memory(call.workspace)
+    good = True
     for stage in call.stages:
-        _run_stage(pool, stage, addresses, place if call.workspace else None)
+        good &= _run_stage(pool, stage, addresses, place if call.workspace else None)
     del workspace
+    return good
 
 
-def _run_stage(pool: Pool, stage: Stage, addresses: Sequence[int], workspace: int | None) -> None:
+def _run_stage(pool: Pool, stage: Stage, addresses: Sequence[int], workspace: int | None) -> bool:
     block = stage.block.copy()
     block[: len(addresses)] = addresses
     if workspace is not None:
@@ -42,6 +47,7 @@ def _run_stage(pool: Pool, stage: Stage, addresses: Sequence[int], workspace: in
     )
     pool.run(job)
     del scratch
+    return not (stage.fault_word and block[stage.fault_word])
 
 
 def _memory(nbytes: int) -> tuple[Array, int]:

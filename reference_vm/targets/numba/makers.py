@@ -7,6 +7,7 @@ from typing import Final
 from reference_vm.targets.numba import (
     convolution,
     fourier,
+    gathering,
     movement,
     nests,
     pooling,
@@ -24,3 +25,6 @@ MAKERS: Final[tuple[Maker, ...]] = (
     fourier.make,
     recurrent.make,
 )
+
+REPORTING: Final[tuple[Maker, ...]] = (gathering.make,)
+"""The makers of kernels that note bad data, asked for functions with operators that may fail."""

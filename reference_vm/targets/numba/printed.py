@@ -18,6 +18,7 @@ _PRINTERS: Final = (
     "copies.py",
     "dots.py",
     "fourier_code.py",
+    "gather_code.py",
     "gates.py",
     "planes.py",
     "pool_code.py",

@@ -6,6 +6,7 @@ What is compiled does not depend on sizes; a *plan* turns the dims of the operan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
@@ -44,7 +45,8 @@ class StagedKernel:
     """NumPy's, of the results."""
 
     instead: Kernel
-    """The kernel of the library, for dims that the plan leaves to it."""
+    """The kernel of the library, for dims that the plan leaves to it, and to say what is wrong
+    with bad data."""
 
     pool: Pool
     hosts: frozenset[int] = frozenset()
@@ -66,8 +68,13 @@ class StagedKernel:
             if len(self._plans) >= _PLANS_KEPT:
                 self._plans.clear()
                 self._headers.clear()
-            self._plans[key] = self.plan(inputs)
+            self._plans[key] = self._made(inputs)
         return self._plans[key]
+
+    def _made(self, inputs: Sequence[Any]) -> NativeCall | None:
+        call = self.plan(inputs)
+        hollow = call is not None and any(math.prod(shape) == 0 for shape in call.shapes)
+        return None if hollow and self.can_fail else call  # no machine code runs for nothing
 
     def __call__(
         self, xp: Any, inputs: Sequence[Array], outputs: Sequence[Array | None]
@@ -84,12 +91,13 @@ class StagedKernel:
         ]
         if all(r.size == 0 for r in results):
             return results
-        if not self._launched(call, [*operands, *results]):
-            run_native(self.pool, call, [*map(np.ascontiguousarray, operands), *results])
-        return results
+        if self._launched(call, [*operands, *results]):
+            return results
+        good = run_native(self.pool, call, [*map(np.ascontiguousarray, operands), *results])
+        return results if good else self.instead(xp, inputs, outputs)
 
     def _launched(self, call: NativeCall, arrays: Sequence[Array]) -> bool:
-        """Run a small call the fast way; tell whether that could be done.
+        """Run a small call the fast way; tell whether that could be done, and the data was good.
 
         The interpreter's lock is held in each stage, so blocks are shared by all threads; memory
         that stages share would not be safe from them.
@@ -99,8 +107,11 @@ class StagedKernel:
         made = self._headers.get(call)
         if made is None:
             made = self._headers[call] = _headers(call, arrays)
-        for made_header, _ in made:
+        for stage, (made_header, block) in zip(call.stages, made, strict=False):
             if self.launch((made_header, *arrays)):
+                return False
+            if stage.fault_word and block[stage.fault_word]:
+                block[stage.fault_word] = 0
                 return False
         return bool(made) or not call.stages
 

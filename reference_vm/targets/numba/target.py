@@ -23,7 +23,7 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.in_place import elementwise_pairs
 from reference_vm.targets.numba.conv_form import convolution_of
-from reference_vm.targets.numba.makers import MAKERS
+from reference_vm.targets.numba.makers import MAKERS, REPORTING
 from reference_vm.targets.numba.making import Maker, Tools
 from reference_vm.targets.numba.product_form import product_form
 from reference_vm.targets.numpy import NUMPY
@@ -95,6 +95,9 @@ class NumbaTarget:
     makers: tuple[Maker, ...] = MAKERS
     """What compiles functions, asked in this order."""
 
+    reporting: tuple[Maker, ...] = REPORTING
+    """What compiles functions that may find bad data."""
+
     threads: int | None = None
     """How many threads share a large kernel; ``None`` for the pool of the process."""
 
@@ -125,16 +128,14 @@ class NumbaTarget:
         return self.machine.statistics
 
     def compile(self, function: Function, device_kind: str) -> Kernel:
-        if self._fails(function):
-            return self.library.compile(function, device_kind)
-        for make in self.makers:
+        for make in self.reporting if self._fails(function) else self.makers:
             kernel = make(function, self._tools)
             if kernel is not None:
                 return kernel
         return self.library.compile(function, device_kind)
 
     def _fails(self, function: Function) -> bool:
-        """Whether an operator may report an error, which compiled code has no way to."""
+        """Whether an operator may report an error that depends on data."""
         for binding in function.body.bindings():
             call = binding.value
             if isinstance(call, Call) and self.ops[call.op].can_fail(binding.var.type):

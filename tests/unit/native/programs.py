@@ -254,6 +254,12 @@ SAMPLES = {
         [(X, np.array([0, 3])), (X, np.array([0, 9])), (X, np.array([1, 1]))],
         fuse=False,
     ),
+    "error of data in memory of its own": Sample(
+        "fn @main(%x: f32[n, 2], %i: i64[?]) -> f32[?, 2] {\n"
+        "%t = take(%x, %i, axis = 0) %r = add(%t, %t) return %r }",
+        [(LONG.reshape(3, 2), np.array(i, np.int64)) for i in ([0, -1], [2, 3], [], [1], [-4])],
+        fuse=False,
+    ),
     "too large": Sample(
         "fn @main(%x: f32[n]) -> f32[n, 1099511627776] {\n"
         "%s = shape [n, 1099511627776] %k = const f32[] 1.0 %f = full(%s, %k)\n"

@@ -20,7 +20,15 @@ from tests.unit.native.both import Both
 from tests.unit.native.programs import SAMPLES
 
 FEW = ("chain", "symbolic", "views", "shape of", "data", "branch", "condition of integers")
-SHOWN = (*FEW, "argument given back", "many results", "broadcast", "sums of rows", "handed twice")
+SHOWN = (
+    *FEW,
+    "argument given back",
+    "many results",
+    "broadcast",
+    "sums of rows",
+    "handed twice",
+    "error of data",
+)
 
 Function = Callable[..., int]
 
@@ -62,6 +70,11 @@ def as_last_time(state: int, pc: int, frame: int, plan: int) -> int:
     """Run the stages on the addresses that are in their blocks."""
     operands = store(pc, Launch.OPERANDS, 0)
     return _compute(state, pc, frame, plan) + operands
+
+
+def whatever_the_data(state: int, pc: int, frame: int, plan: int) -> int:
+    """Pass over bad data."""
+    return _compute(state, pc, frame, plan) * 0
 
 
 def first_memo(memo_: int, frame: int, places: int, operands: int) -> int:
@@ -119,6 +132,7 @@ MUTANTS = {
     "block not refreshed": Mutant(
         {(loop, "launch_one"): kernels.launch, (kernels, "compute"): as_last_time}
     ),
+    "bad data passed over": Mutant({(kernels, "compute"): whatever_the_data}),
     "launch not counted": Mutant({(loop, "launch_one"): uncounted, (loop, "launch"): uncounted}),
     "stale fact": Mutant({(moves, "find_memo"): first_memo}),
     "stale symbols": Mutant({(loop, "match_dims"): same_instance}),
