@@ -11,6 +11,7 @@ session usable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, final
 
@@ -166,6 +167,13 @@ class Session:
         if self._ran_natively and self._native and self._traced:
             return self._native.trace()
         return Trace() if self._log is None else self._log.trace()
+
+    def left_to_python(self) -> Counter[str]:
+        """Return what instructions the native executor had Python do so far, and how often.
+
+        The keys are kinds of instructions with what they are for: ``Launch cumulative_sum``.
+        """
+        return self._native.left() if self._native else Counter()
 
     @property
     def load_trace(self) -> Trace:

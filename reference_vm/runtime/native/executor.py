@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
@@ -142,6 +143,15 @@ class NativeExecutor:
                 self._path.begin_like(*self._like)
                 self._path.close(self._log, self._noted)
         return self._path.trace()
+
+    def left(self) -> Counter[str]:
+        """Return what instructions Python did in all runs, and how often: ``Launch take``."""
+        found: Counter[str] = Counter()
+        for place, times in self._leaving.done.items():
+            instruction = self.program.instruction(place)
+            site = getattr(instruction, "site", None)
+            found[f"{type(instruction).__name__} {site.op if site else ''}".rstrip()] += times
+        return found
 
     @property
     def _noted(self) -> int:

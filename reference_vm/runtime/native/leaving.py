@@ -7,6 +7,7 @@ or a cast's instance), that is remembered, and the loop does it itself the next 
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast, final
@@ -87,6 +88,9 @@ class Leaving:
     state: int
     stack: Stack
     values: Values
+    done: Counter[Place] = field(default_factory=Counter)
+    """How often each instruction was done here."""
+
     _memos: Heap = field(default_factory=Heap)
     _tried: tuple[int, int] = (0, 0)
     """Where a plan was found last, so that the loop could go on by itself."""
@@ -104,6 +108,7 @@ class Leaving:
         instruction = self.program.instruction(place)
         if isinstance(instruction, Launch) and self._plan(pc, frame, instruction):
             return False
+        self.done[place] += 1
         run.events = step.events
         if isinstance(instruction, Return):
             self._return(run, place, frame, instruction)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reference_vm.session import Session
 from tests.unit.native.both import Both
-from tests.unit.native.programs import SAMPLES
+from tests.unit.native.programs import SAMPLES, X
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
@@ -15,3 +16,11 @@ def test_programs_run_alike(name: str, checked: bool) -> None:
     both = Both(sample.compiled(), checked=checked)
     for args in (*sample.calls, *sample.calls):
         both.check("main", *args)
+
+
+def test_what_python_did_is_counted() -> None:
+    session = Session(SAMPLES["library"].compiled())
+    for _ in range(3):
+        session.run("main", X)
+
+    assert session.left_to_python()["Launch cumulative_sum"] == 3
