@@ -34,7 +34,7 @@ Launchable: TypeAlias = Callable[[Any, Sequence[Any], Sequence[Any]], Sequence[A
 class Buffer:
     """Memory of one device. The id is unique for the life of the process."""
 
-    __slots__ = ("alive", "device", "id", "memory", "nbytes", "owned")
+    __slots__ = ("alive", "device", "id", "in_order", "memory", "nbytes", "owned")
 
     def __init__(self, device: DeviceApi, nbytes: int, memory: Any, owned: bool = True) -> None:
         self.device = device
@@ -46,6 +46,9 @@ class Buffer:
         self.alive = True
         self.owned = owned
         """Whether the device allocated it; ``False`` for a caller's memory that was wrapped."""
+
+        self.in_order = True
+        """Whether elements lie in row-major order; ``False`` for what is kept in panels."""
 
     def __repr__(self) -> str:
         return f"buffer {self.id} of {self.device.name} ({self.nbytes} bytes)"

@@ -99,6 +99,7 @@ def _in_panels(slot: ConstantSlot, array: Any, device: DeviceApi) -> Tensor:
     """Return a matrix that is kept in panels: a tensor of its own dims and the panels' bytes."""
     panels = pack(array, host_width(slot.dtype))
     buffer = device.allocate(panels.nbytes)
+    buffer.in_order = False
     device.upload(panels, Tensor(buffer, 0, slot.dtype, panels.shape, panels.nbytes))
     return Tensor(buffer, 0, slot.dtype, slot.shape, panels.nbytes)
 

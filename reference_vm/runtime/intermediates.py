@@ -1,6 +1,7 @@
 """Gathering what a run computes: each kernel's results and inputs, by source variable.
 
-Fusion is not changed by looking: a value that lives only inside a fused kernel is not seen.
+Nothing is changed by looking: a value that lives only inside a fused kernel is not seen, nor is a
+constant that is kept in panels.
 """
 
 from __future__ import annotations
@@ -37,5 +38,5 @@ class Intermediates:
                 self._keep(target.value, frame.registers[target.register])
 
     def _keep(self, value: str, held: Any) -> None:
-        if isinstance(held, Tensor):
+        if isinstance(held, Tensor) and held.buffer.in_order:
             self.found[value] = held.buffer.device.peek(held)
