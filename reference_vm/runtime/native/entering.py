@@ -88,6 +88,7 @@ def start(state: int, arrays: int) -> int:
     store(state, State.DEPTH, 1)
     store(state, State.PC, load(function, FunctionRecord.CODE))
     store(state, State.LOG, load(state, State.LOG_BEGIN))
+    store(state, State.NOTES, load(state, State.NOTES_BEGIN))
     store(state, State.WANTED, -1)
     return 1
 

@@ -31,7 +31,7 @@ from reference_vm.runtime.faults import FAILURES, located
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.machine import argument_error, check_count
 from reference_vm.runtime.native.delivery import Delivery
-from reference_vm.runtime.native.heap import address_of, aligned_words
+from reference_vm.runtime.native.heap import Words, address_of, aligned_words
 from reference_vm.runtime.native.layout import WORD, Command, Left, State
 from reference_vm.runtime.native.leaving import Leaving
 from reference_vm.runtime.native.loop import FUNCTIONS
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 PATH: Final = 1 << 16
 """Words that the loop notes before Python takes them over."""
+
+NOTES: Final = 1 << 12
+"""Launches of kernels that read operands on the host, done by the loop itself in a traced run."""
 
 _NATIVE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -115,6 +118,7 @@ class NativeExecutor:
         self._state = state = address_of(self._words)
         self._cells = (ctypes.c_int64 * State.WORDS).from_address(state)
         self._log = aligned_words(PATH)
+        self._notes = aligned_words(NOTES)
         self._prepare(pool)
         self.program = NativeProgram(image, state, pool)
         self._stack = Stack(state)
@@ -130,6 +134,8 @@ class NativeExecutor:
         cells[State.CHECKED] = int(self._checked)
         cells[State.LOG_BEGIN] = address_of(self._log)
         cells[State.LOG_END] = address_of(self._log) + self._log.nbytes
+        cells[State.NOTES_BEGIN] = address_of(self._notes) if self._traced else 0
+        cells[State.NOTES_END] = address_of(self._notes) + self._notes.nbytes
         cells[State.POOL_RUN] = pool.run_address
         cells[State.POOL_STATE] = pool.state
         worth = load(pool.state, pool_code.WORTH)
@@ -141,7 +147,7 @@ class NativeExecutor:
             self._path = Path(self.program, self._shadow)
             if self._like is not None:
                 self._path.begin_like(*self._like)
-                self._path.close(self._log, self._noted)
+                self._path.close(self._log, self._noted, self._plans())
         return self._path.trace()
 
     def left(self) -> Counter[str]:
@@ -157,6 +163,11 @@ class NativeExecutor:
     def _noted(self) -> int:
         """How many words of the path the loop has noted since Python took them over."""
         return (self._cells[_LOG] - self._cells[_LOG_BEGIN]) // WORD
+
+    def _plans(self) -> Words:
+        """Return the plans that were noted in the last run."""
+        cells = self._cells
+        return self._notes[: (cells[State.NOTES] - cells[State.NOTES_BEGIN]) // WORD]
 
     def acquire(self) -> bool:
         """Whether nobody else runs here; who is let in must call `release`."""
@@ -238,6 +249,7 @@ class NativeExecutor:
         instance = program.instance(number, symbols)
         self._stack.begin(program.records[number], instance, slots)
         self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
+        self._cells[State.NOTES] = self._cells[State.NOTES_BEGIN]
         self._remembered.add(number, args, instance)
         if path is not None:
             path.begin(code, values, symbols, self._cells[State.SERIAL])
@@ -284,7 +296,8 @@ class NativeExecutor:
                 path.take(self._log, self._log.size)
                 self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
                 if path.is_long:
-                    path.go_on(self._snapshot(run), self._cells[State.RECORDS])
+                    plans = len(self._plans())
+                    path.go_on(self._snapshot(run), self._cells[State.RECORDS], plans)
                 return
             case _:
                 self._do(run, path)
@@ -351,7 +364,7 @@ class NativeExecutor:
         """Give back all memory of a run, and count what it did."""
         cells = self._cells
         if path is not None:
-            path.close(self._log, self._noted)
+            path.close(self._log, self._noted, self._plans())
         run.log = None
         if cells[State.LAST]:
             self._call(Command.FINISH, 0)

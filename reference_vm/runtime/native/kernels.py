@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.words import apart, call, call_pair, load, store, store_byte
+from reference_vm.jit.words import apart, call, call_pair, load, load_byte, store, store_byte
 from reference_vm.runtime.native.layout import WORD, BufferEntry, Form, Job, Plan, Slot, State
 from reference_vm.runtime.native.memory import allocate, entry_of, release
 from reference_vm.runtime.native.opcodes import Launch, Result
@@ -22,6 +22,35 @@ def fits(plan: int, frame: int, places: int, operands: int) -> int:
         if load(frame, load(places, i) + Slot.FORM) != load(plan, Plan.FORMS + i):
             return 0
     return 1
+
+
+def is_of(contents: int, frame: int, places: int) -> int:
+    """Whether operands have the elements that a plan was made for."""
+    if contents == 0:
+        return 1
+    at = contents + WORD
+    for _ in range(load(contents, 0)):
+        address = load(frame, load(places, load(at, 0)) + Slot.ADDRESS)
+        nbytes = load(at, 1)
+        at += 2 * WORD
+        for i in range(nbytes):
+            if load_byte(address + i) != load_byte(at + i):
+                return 0
+        at += (nbytes + WORD - 1) // WORD * WORD
+    return 1
+
+
+def count_reads(state: int, contents: int) -> int:
+    """Count the operands that were looked at as what was read on the host."""
+    if contents == 0:
+        return 0
+    at = contents + WORD
+    for _ in range(load(contents, 0)):
+        nbytes = load(at, 1)
+        store(state, State.READS, load(state, State.READS) + 1)
+        store(state, State.READS + 1, load(state, State.READS + 1) + nbytes)
+        at += 2 * WORD + (nbytes + WORD - 1) // WORD * WORD
+    return 0
 
 
 def gives(plan: int, instance: int, pc: int) -> int:
@@ -41,7 +70,8 @@ def find_plan(instance: int, pc: int, frame: int) -> int:
     plan = load(instance, cell)
     places = pc + Launch.SLOTS * WORD
     operands = load(pc, Launch.OPERANDS)
-    if plan != 0 and fits(plan, frame, places, operands):
+    fitting = plan != 0 and fits(plan, frame, places, operands)
+    if fitting and is_of(load(plan, Plan.CONTENTS), frame, places):
         return plan
     if load(pc, Launch.LISTED) == 0:
         return 0
@@ -181,6 +211,9 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
     operands = load(pc, Launch.OPERANDS)
     if checked != 0 and all_live(state, frame, pc + Launch.SLOTS * WORD, operands) == 0:
         return 0
+    notes = load(state, State.NOTES) if load(plan, Plan.CONTENTS) != 0 else 0
+    if notes != 0 and notes == load(state, State.NOTES_END):
+        return 0
     if place_results(state, pc, frame, plan) == 0:
         return 0
     if load(plan, Plan.EMPTY) == 0:
@@ -191,6 +224,10 @@ def launch(state: int, instance: int, frame: int, pc: int) -> int:
             take_back(state, results, frame, load(pc, Launch.RESULTS))
             return 0
         store(state, State.LAUNCHES, load(state, State.LAUNCHES) + 1)
+    count_reads(state, load(plan, Plan.CONTENTS))
+    if notes != 0:
+        store(notes, 0, plan)
+        store(state, State.NOTES, notes + WORD)
     return pc + load(pc, Launch.LENGTH) * WORD
 
 
@@ -295,6 +332,8 @@ def launch_one(state: int, instance: int, frame: int, pc: int) -> int:
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     fits,
+    is_of,
+    count_reads,
     gives,
     find_plan,
     all_live,

@@ -123,7 +123,13 @@ class State(IntEnum):
     """The form of the result that is waited for, and the array for it in the next word."""
 
     ARRAY = 36
-    WORDS = 37
+    NOTES = 37
+    """Where the next plan is noted that was for certain contents; 0: none are. Then where the notes
+    begin and end."""
+
+    NOTES_BEGIN = 38
+    NOTES_END = 39
+    WORDS = 40
 
 
 class Frame(IntEnum):
@@ -232,7 +238,11 @@ class Plan(IntEnum):
     SITE = 11
     """From which of four places of the loop the entry is called."""
 
-    FORMS = 12
+    CONTENTS = 12
+    """The address of how many operands the plan is for the elements of, then for each its place,
+    its bytes, and as many words as they fill; 0 for none."""
+
+    FORMS = 13
     """Of the operands, then of the results."""
 
 

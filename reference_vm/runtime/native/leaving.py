@@ -37,6 +37,7 @@ from reference_vm.runtime.native.layout import (
 )
 from reference_vm.runtime.native.opcodes import SURE, Op
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
+from reference_vm.runtime.native.plans import Contents
 from reference_vm.runtime.native.program import NativeProgram, Place
 from reference_vm.runtime.native.run import NativeRun, Step
 from reference_vm.runtime.native.stack import Stack
@@ -45,6 +46,9 @@ from reference_vm.runtime.native.values import Registers, Values
 
 _REMEMBERED: Final = 16
 """Sets of operands that an operator on shapes is remembered for."""
+
+_SHORT: Final = 256
+"""Bytes of an operand up to which its elements are looked at."""
 
 
 def launch_record(pc: int) -> int:
@@ -92,6 +96,9 @@ class Leaving:
     """How often each instruction was done here."""
 
     _memos: Heap = field(default_factory=Heap)
+    _told: dict[Place, Contents] = field(default_factory=dict)
+    """What each launch read on the host last; nothing for one that reads nothing."""
+
     _tried: tuple[int, int] = (0, 0)
     """Where a plan was found last, so that the loop could go on by itself."""
 
@@ -126,6 +133,7 @@ class Leaving:
         waiting = _Waiting(load(self.state, State.DEPTH), shown)
         run.stack = cast("list[PythonFrame]", waiting)
         forms = self._operands(pc, frame)
+        contents = self._contents(place, pc, frame, forms)
         jump = prepared.steps[place.index](shown)
         step.written, step.symbols = registers.written, shown.symbols
         if shown.symbols != before:
@@ -136,7 +144,10 @@ class Leaving:
         else:
             following = place.index + 1 if jump is None else jump
             store(self.state, State.PC, program.starts[place.function][following])
-        self._remember(place, pc, frame, instance, forms)
+        if contents is not None:
+            self._remember_launch(place, pc, instance, forms, contents)
+        else:
+            self._remember(place, pc, frame, instance, forms)
         if self.values.are_many:
             self.values.collect(self.stack.used)
 
@@ -198,10 +209,6 @@ class Leaving:
         if load(pc, 0) == Op.LEAVE or not all(forms):
             return
         match instruction:
-            case Launch() if not load(launch_record(pc), LaunchWords.LISTED):
-                if self._can_plan(instruction, forms):
-                    plan = program.plans.find(instruction, forms)
-                    store(instance, load(launch_record(pc), LaunchWords.PLAN), plan)
             case HostOp() | View() if load(pc, 0) in (Op.FACT, Op.RESHAPE):
                 self._remember_fact(pc, frame, forms)
             case MatchCast():
@@ -209,6 +216,40 @@ class Leaving:
             case Invoke() | TailInvoke():
                 callee = load(load(self.state, State.FRAME), Frame.INSTANCE)
                 write(instance + load(pc, 2) * WORD, [callee, *forms])
+
+    def _contents(self, place: Place, pc: int, frame: int, forms: Sequence[int]) -> Contents | None:
+        """Return the elements that a launch reads on the host; ``None``: it is not remembered."""
+        launch = self.program.instruction(place)
+        if not isinstance(launch, Launch) or load(pc, 0) == Op.LEAVE or not all(forms):
+            return None
+        record = launch_record(pc)
+        known = [self.program.forms[f] for f in forms]
+        if load(record, LaunchWords.LISTED) or any(k.scalar for k in known):
+            return None
+        found: list[tuple[int, bytes]] = []
+        for i, read_on_host in enumerate(self.program.image.shape_function(launch.kernel).reads):
+            if read_on_host and known[i].dtype is not None:
+                slot = load(record, LaunchWords.SLOTS + i)
+                nbytes = load(forms[i], Form.NBYTES)
+                if nbytes > _SHORT:
+                    return None
+                found.append((i, ctypes.string_at(load(frame, slot + Slot.ADDRESS), nbytes)))
+        return tuple(found)
+
+    def _remember_launch(
+        self, place: Place, pc: int, instance: int, forms: Sequence[int], contents: Contents
+    ) -> None:
+        """Let the loop do a launch by itself if its operands are the same again.
+
+        Those that are read on the host must have been the same twice: a launch in a loop that
+        reads a counter is not worth a plan for each round.
+        """
+        last, self._told[place] = self._told.get(place, ()), contents
+        if last != contents:
+            return
+        launch = cast("Launch", self.program.instruction(place))
+        plan = self.program.plans.find(launch, forms, contents)
+        store(instance, load(launch_record(pc), LaunchWords.PLAN), plan)
 
     def _remember_fact(self, pc: int, frame: int, forms: Sequence[int]) -> None:
         if any(self.program.forms[f].scalar for f in forms):

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Return
+from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Launch, Return
 from reference_vm.devices.api import Buffer, DeviceApi, Tensor
 from reference_vm.runtime.frames import Frame, PreparedFunction, Run, enter
 from reference_vm.runtime.log import LIMIT, PathLog
@@ -56,6 +56,9 @@ class _Segment:
     records: int
     """How many came before it."""
 
+    plans: int = 0
+    """How many plans had been noted before it."""
+
     words: list[np.ndarray[Any, np.dtype[np.int32]]] = field(default_factory=list)
     """The instructions' addresses, from the first of all."""
 
@@ -84,6 +87,7 @@ class Path:
         self._serial = 0
         self._segments = [_Segment(None, 0)]
         self._rest: tuple[Words, int] = np.zeros(0, dtype=np.int64), 0
+        self._plans: Words = np.zeros(0, dtype=np.int64)
         self._trace: Trace | None = None
 
     def prepare(self, events: list[Event]) -> None:
@@ -139,9 +143,12 @@ class Path:
         """Whether a snapshot is to be taken, so that what came before can be forgotten."""
         return self._segments[-1].length >= SEGMENT
 
-    def go_on(self, snapshot: Snapshot, records: int) -> None:
-        """Begin a segment where the run is now, after so many records; forget what is too old."""
-        self._segments.append(_Segment(snapshot, records))
+    def go_on(self, snapshot: Snapshot, records: int, plans: int) -> None:
+        """Begin a segment where the run is now, after so many records and noted plans.
+
+        What is too old is forgotten.
+        """
+        self._segments.append(_Segment(snapshot, records, plans))
         while len(self._segments) > 2 and records - self._segments[1].records >= LIMIT:
             del self._segments[0]
 
@@ -149,8 +156,12 @@ class Path:
         """Note what delivering the results did."""
         self._last = events
 
-    def close(self, words: Words, used: int) -> None:
-        """Note the last part of the way, which must not change before the trace is made."""
+    def close(self, words: Words, used: int, plans: Words) -> None:
+        """Note the last part of the way, and the plans for certain contents that were used.
+
+        They must not change before the trace is made.
+        """
+        self._plans = plans
         if self._begun is not None or self._like is not None:
             self._rest = words, used
 
@@ -160,7 +171,8 @@ class Path:
             self.take(*self._rest)
             first = self._segments[0].start
             serial = self._serial if first is None else first.serial
-            replay = _Replay(self._program, self._shadow, serial, self._seen)
+            plans = iter(self._plans[self._segments[0].plans :].tolist())
+            replay = _Replay(self._program, self._shadow, serial, self._seen, plans)
             self._trace = replay.trace(self)
         return self._trace
 
@@ -195,16 +207,22 @@ class Path:
 class _Replay(Run):
     """A run that does nothing but keep the books."""
 
-    __slots__ = ("_program", "_seen", "_serial", "_shadow")
+    __slots__ = ("_plans", "_program", "_seen", "_serial", "_shadow")
 
     def __init__(
-        self, program: NativeProgram, shadow: Shadow, serial: int, seen: Mapping[int, Buffer]
+        self,
+        program: NativeProgram,
+        shadow: Shadow,
+        serial: int,
+        seen: Mapping[int, Buffer],
+        plans: Iterator[int],
     ) -> None:
         super().__init__(PathLog(LIMIT), False)
         self._program = program
         self._shadow = shadow
         self._serial = serial
         self._seen = seen
+        self._plans = plans
 
     def trace(self, path: Path) -> Trace:
         assert self.log is not None
@@ -241,8 +259,20 @@ class _Replay(Run):
     def step(self, function: int, index: int) -> None:
         """Do an instruction that the loop did."""
         frame = self._frame(function, index)
-        if not isinstance(frame.function.code.instructions[index], _DECIDED):
-            frame.steps[index](frame)
+        instruction = frame.function.code.instructions[index]
+        if isinstance(instruction, _DECIDED):
+            return
+        if isinstance(instruction, Launch) and self._reads(instruction, frame):
+            self._shadow.host.data = self._program.plans.contents(next(self._plans))
+        frame.steps[index](frame)
+
+    def _reads(self, launch: Launch, frame: Frame) -> bool:
+        """Whether tensors were read on the host for a launch."""
+        reads = self._program.image.shape_function(launch.kernel).reads
+        return any(
+            read and isinstance(frame.registers[arg], Tensor)
+            for arg, read in zip(launch.args, reads, strict=True)
+        )
 
     def give_back(self, buffer: Buffer) -> None:
         """Do nothing: it was given back when the run took place."""

@@ -6,8 +6,9 @@ form for some operands has no plan for them, and is left to Python.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from reference_vm.bytecode.kernel import Kernel, NativeCall, Stage
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap, address_of, aligned_words
-from reference_vm.runtime.native.layout import Form, Job, Plan, State
+from reference_vm.runtime.native.layout import WORD, Form, Job, Plan, State
+from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.jit.pool import Pool
@@ -26,6 +28,9 @@ KEPT: Final = 4096
 
 LISTED: Final = 16
 """Plans of one kernel that the loop looks through; older ones are found in Python."""
+
+Contents: TypeAlias = tuple[tuple[int, bytes], ...]
+"""The elements of operands that a kernel reads on the host, by their place."""
 
 _LINE: Final = 64
 
@@ -47,30 +52,46 @@ class Plans:
         self.records = tuple(0 if k.library else self._records.put([0]) for k in kernels)
         """The address of each kernel's record; 0 for one that is Python's always."""
 
-        self._found: dict[tuple[int, ...], int] = {}
+        self._found: dict[tuple[object, ...], int] = {}
         self._kept: list[object] = []
         self._scratch: Any = None
         self._workspace: Any = None
-        self.refused: set[tuple[int, ...]] = set()
+        self.refused: set[tuple[object, ...]] = set()
 
-    def find(self, launch: Launch, operands: Sequence[int]) -> int:
-        """Return the plan of a kernel for operands of these forms, first in its list; 0: none.
+    def find(self, launch: Launch, operands: Sequence[int], contents: Contents = ()) -> int:
+        """Return the plan of a kernel for operands of these forms and contents; 0: none.
+
+        One that is for no contents is then the first in the kernel's list.
 
         Raises:
             DataError: The operands do not fit one another.
         """
-        key = (launch.kernel, *operands)
+        key = (launch.kernel, *operands, *contents)
         if key in self.refused:
             return 0
         plan = self._found.get(key)
         if plan is None:
-            plan = self._made(launch, operands)
+            plan = self._made(launch, operands, contents)
             if not plan:
                 self.refused.add(key)
                 return 0
             self._found[key] = plan
-        self._list_first(self.records[launch.kernel], plan)
+        if not contents:
+            self._list_first(self.records[launch.kernel], plan)
         return plan
+
+    def contents(self, plan: int) -> list[Any]:
+        """Return the arrays that a plan is for the elements of, in the order of the operands."""
+        at = load(plan, Plan.CONTENTS)
+        left, at, found = load(at, 0), at + WORD, []
+        for _ in range(left):
+            place, nbytes = load(at, 0), load(at, 1)
+            known = self._forms[load(plan, Plan.FORMS + place)]
+            assert known.dtype is not None
+            data = ctypes.string_at(at + 2 * WORD, nbytes)
+            found.append(np.frombuffer(data, to_numpy(known.dtype)).reshape(known.dims))
+            at += (2 + -(-nbytes // WORD)) * WORD
+        return found
 
     @property
     def is_full(self) -> bool:
@@ -97,11 +118,16 @@ class Plans:
         for one, following in zip(listed, [*listed[1:], 0], strict=True):
             store(one, Plan.NEXT, following)
 
-    def _made(self, launch: Launch, operands: Sequence[int]) -> int:
+    def _made(self, launch: Launch, operands: Sequence[int], contents: Contents) -> int:
         known = [self._forms[f] for f in operands]
         if any(k.scalar for k in known):
             return 0
-        call = self._kernels[launch.kernel].native([k.dims for k in known])
+        given: list[Any] = [k.dims for k in known]
+        for place, data in contents:
+            dtype = known[place].dtype
+            assert dtype is not None
+            given[place] = np.frombuffer(data, to_numpy(dtype)).reshape(known[place].dims)
+        call = self._kernels[launch.kernel].native(given)
         if call is None:
             return 0
         results = [
@@ -110,10 +136,16 @@ class Plans:
         ]
         if not all(results):
             return 0
-        return self._written(call, launch.kernel, operands, results)
+        told = self._heap.put(_words(contents)) if contents else 0
+        return self._written(call, launch.kernel, told, operands, results)
 
     def _written(
-        self, call: NativeCall, kernel: int, operands: Sequence[int], results: Sequence[int]
+        self,
+        call: NativeCall,
+        kernel: int,
+        contents: int,
+        operands: Sequence[int],
+        results: Sequence[int],
     ) -> int:
         """Write a plan to memory; return its address."""
         chosen = self._heap.put(call.inputs or [0])
@@ -123,9 +155,9 @@ class Plans:
         self._reserve(call)
         self._kept.append(call)
         head = [0, len(self._kept), int(empty), len(call.inputs), len(call.stages), first, chosen]
-        simple = not empty and self._is_simple(call, len(operands))
+        simple = not (empty or contents) and self._is_simple(call, len(operands))
         stage = [jobs[j] for j in (Job.ENTRY, Job.BLOCK, Job.LOW, Job.HIGH)] if simple else [0] * 4
-        return self._heap.put([*head, *stage, kernel % _SITES, *operands, *results])
+        return self._heap.put([*head, *stage, kernel % _SITES, contents, *operands, *results])
 
     def _is_simple(self, call: NativeCall, operands: int) -> bool:
         """Whether a plan is of the kind that `Plan.ENTRY` says."""
@@ -158,6 +190,15 @@ class Plans:
         memory = np.empty(nbytes + _LINE, dtype=np.uint8)
         store(self._state, word, address_of(memory) + -address_of(memory) % _LINE)
         return memory
+
+
+def _words(contents: Contents) -> list[int]:
+    """Return the words of `layout.Plan.CONTENTS`."""
+    found = [len(contents)]
+    for place, data in contents:
+        padded = data + bytes(-len(data) % WORD)
+        found += [place, len(data), *np.frombuffer(padded, np.int64).tolist()]
+    return found
 
 
 Maker = Callable[[Launch, Sequence[int]], int]

@@ -19,6 +19,8 @@ class ShadowDevice:
 
     def __init__(self, device: DeviceApi) -> None:
         self.name = device.name
+        self.data: list[Any] = []
+        """What is read next, in order."""
 
     def launch(
         self, kernel: Launchable, inputs: Sequence[Operand], outputs: Sequence[Tensor | None]
@@ -32,7 +34,8 @@ class ShadowDevice:
         """Do nothing: there is no memory."""
 
     def download(self, source: Tensor) -> Any:
-        """Return nothing: there is no data."""
+        """Return what was noted of the run; nothing if nothing was."""
+        return self.data.pop(0) if self.data else None
 
     def clock(self) -> int | None:
         return None
@@ -43,9 +46,10 @@ class Shadow:
     """The functions of an image on shadows of its devices, made ready when they are asked for."""
 
     def __init__(self, image: Image) -> None:
-        shadows = tuple(cast("DeviceApi", ShadowDevice(d)) for d in image.devices)
-        host = shadows[image.devices.index(image.host)]
-        shown = replace(image, devices=shadows, host=cast("CpuDevice", host))
+        made = [ShadowDevice(d) for d in image.devices]
+        self.host = made[image.devices.index(image.host)]
+        shadows = tuple(cast("DeviceApi", d) for d in made)
+        shown = replace(image, devices=shadows, host=cast("CpuDevice", self.host))
         self._functions = shown.functions = steps.Prepared(shown)
 
     def __getitem__(self, number: int) -> PreparedFunction:

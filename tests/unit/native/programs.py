@@ -55,6 +55,29 @@ fn @loop(%i: i64[], %n: i64[], %x: f32[4]) -> (f32[4], i64[]) {
 }
 """
 
+SLICES = """
+fn @main(%n: i64[], %x: f32[6], %from: i64[1], %to: i64[1]) -> f32[?] {
+  %i = const i64[] 0
+  %a = add(%from, %from)
+  %s = slice(%x, %a, %to)
+  %r = @loop(%i, %n, %x, %a, %to, %s)
+  return %r
+}
+fn @loop(%i: i64[], %n: i64[], %x: f32[6], %a: i64[1], %to: i64[1], %s: f32[?]) -> f32[?] {
+  %more = less(%i, %n)
+  %r = if %more {
+    %one = const i64[] 1
+    %j = add(%i, %one)
+    %t = slice(%x, %a, %to)
+    %u = @loop(%j, %n, %x, %a, %to, %t)
+    yield %u
+  } else {
+    yield %s
+  }
+  return %r
+}
+"""
+
 RECURSION = """
 fn @main(%n: i64[], %x: f32[4]) -> f32[4] { %r = @deep(%n, %x) return %r }
 fn @deep(%n: i64[], %x: f32[4]) -> f32[4] {
@@ -258,6 +281,29 @@ SAMPLES = {
         "fn @main(%x: f32[n, 2], %i: i64[?]) -> f32[?, 2] {\n"
         "%t = take(%x, %i, axis = 0) %r = add(%t, %t) return %r }",
         [(LONG.reshape(3, 2), np.array(i, np.int64)) for i in ([0, -1], [2, 3], [], [1], [-4])],
+        fuse=False,
+    ),
+    "slices in a loop": Sample(
+        SLICES,
+        [(number(n), LONG, np.array([1]), np.array([5])) for n in (3, 30, 30)],
+        fuse=False,
+    ),
+    "slices where the run says": Sample(
+        "fn @main(%x: f32[n], %from: i64[1], %to: i64[1]) -> (f32[?], i64[1]) {\n"
+        "%a = add(%x, %x) %k = add(%from, %from) %s = slice(%a, %k, %to) %b = exp(%s)\n"
+        "%t = (%b, %k) return %t }",
+        [
+            (x, np.array([a]), np.array([b]))
+            for x, a, b in [
+                *[(LONG, 1, 5)] * 4,
+                (LONG, 1, 4),
+                (LONG, 2, 4),
+                *[(X, 0, 3)] * 3,
+                (LONG, 0, 3),
+                *[(LONG, 2, 2)] * 3,
+                (X, 1, -1),
+            ]
+        ],
         fuse=False,
     ),
     "too large": Sample(

@@ -28,6 +28,7 @@ SHOWN = (
     "sums of rows",
     "handed twice",
     "error of data",
+    "slices where the run says",
 )
 
 Function = Callable[..., int]
@@ -133,6 +134,7 @@ MUTANTS = {
         {(loop, "launch_one"): kernels.launch, (kernels, "compute"): as_last_time}
     ),
     "bad data passed over": Mutant({(kernels, "compute"): whatever_the_data}),
+    "plan for other contents": Mutant({(kernels, "is_of"): always}),
     "launch not counted": Mutant({(loop, "launch_one"): uncounted, (loop, "launch"): uncounted}),
     "stale fact": Mutant({(moves, "find_memo"): first_memo}),
     "stale symbols": Mutant({(loop, "match_dims"): same_instance}),
