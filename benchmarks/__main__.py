@@ -40,7 +40,9 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "conformance_table": "writes the pages of other engines",
+        "chain_speed": "needs apache-tvm",
         "corpus_cold": "takes minutes",
+        "leaves": "measures nothing",
         "model_speed": "takes minutes: every real model beside onnxruntime",
         "peers": "takes minutes, and writes a page of its own",
         "gpu_check": "needs a GPU, and has a report of its own",
