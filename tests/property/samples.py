@@ -15,6 +15,7 @@ module version 1 {
     %h = const f32[1] hex "0000803f"
     %w = const f32[2] from "w.safetensors" "bias"
     %e = const f64[0, 3] []
+    %pk = const f32[2, 1] packed [1.0, 2.0]
     %sh = shape [n, -4, floordiv(n, 2)*(m + 1) - ?]
     %tu = (%s, %t,)
     %t1 = (%s,)

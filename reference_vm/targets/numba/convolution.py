@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
-from reference_vm.jit.machine import Machine
 from reference_vm.ops.windows import windows_of
 from reference_vm.targets.numba.conv_form import convolution_of
 from reference_vm.targets.numba.conv_geometry import Geometry, geometry
@@ -41,6 +40,9 @@ from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import DType, TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, F16, F32, F64
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 _ALIGNMENT: Final = 64
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
-from reference_vm.jit.machine import Machine
 from reference_vm.ops.host_values import integer
 from reference_vm.ops.signal import check_frames
 from reference_vm.targets.numba.dots import block_columns
@@ -35,6 +34,9 @@ from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32, F64
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 MAX_POINTS: Final = 1024
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
-from reference_vm.jit.machine import Machine
 from reference_vm.targets.numba.copies import Copy, copy_block, copy_form, print_copy, strides
 from reference_vm.targets.numba.gather_code import RowForm, print_rows
 from reference_vm.targets.numba.making import Tools
@@ -24,6 +23,9 @@ from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 _ZERO: Final = np.zeros(1, np.int64)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
-from reference_vm.jit.machine import Machine
 from reference_vm.ops.definition import DataError, OpDef
 from reference_vm.ops.padding import source_places, widths
 from reference_vm.targets.numba.copies import (
@@ -32,6 +31,9 @@ from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType, TupleType
 from reference_vm.types.arrays import to_numpy
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 Array: TypeAlias = Any
 

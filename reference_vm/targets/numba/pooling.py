@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
-from reference_vm.jit.machine import Machine
 from reference_vm.ops.pooling import window_counts
 from reference_vm.ops.windows import Windows, run_outputs, windows_of
 from reference_vm.targets.numba.making import Tools
@@ -26,6 +25,9 @@ from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, F16, F32, F64
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 _AXES: Final = "dhw"
 

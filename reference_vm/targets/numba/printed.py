@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from reference_vm.jit.machine import Machine
 from reference_vm.targets import numba
 from reference_vm.targets.numba.machine import printer as nest_printer
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 _PRINTERS: Final = (
     "assembly.py",

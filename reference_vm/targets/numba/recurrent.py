@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
-from reference_vm.jit.machine import Machine
 from reference_vm.ops.gate_functions import parameters
 from reference_vm.ops.recurrent_types import FORMS, directions
 from reference_vm.targets.numba.dots import block_columns, tile_columns
@@ -34,6 +33,9 @@ from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType, TupleType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32, F64
+
+if TYPE_CHECKING:  # it loads LLVM, which need not be installed
+    from reference_vm.jit.machine import Machine
 
 _LENGTHS, _STATES, _PEEPHOLES = 4, 5, 7
 """Where operands stand."""
