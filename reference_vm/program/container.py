@@ -59,8 +59,10 @@ class Container:
     starts: Mapping[str, int]
     """Where in the file each member's own header begins."""
 
-    def read(self, name: str, most: int) -> bytes:
-        """Return a member whole; that it is what was written is for the caller to check.
+    checksums: Mapping[str, int]
+
+    def read(self, name: str, most: int, *, checked: bool) -> bytes:
+        """Return a member whole, held to the archive's checksum if it is to be ``checked``.
 
         Raises:
             ContainerError: It has more than ``most`` bytes, or is not where it should be.
@@ -77,6 +79,8 @@ class Container:
         content = self.file.read(size)
         if len(content) < size:
             raise ContainerError(f"{name} is truncated")
+        if checked and zlib.crc32(content) != self.checksums[name]:
+            raise ContainerError(f"{name} is damaged")
         return content
 
 
@@ -96,6 +100,7 @@ def opened(file: BinaryIO, names: Sequence[str]) -> Container:
         file,
         {m.filename: m.file_size for m in members},
         {m.filename: m.header_offset for m in members},
+        {m.filename: m.CRC for m in members},
     )
 
 

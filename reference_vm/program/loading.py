@@ -85,7 +85,7 @@ def read_from(file: BinaryIO, name: str, given: Mapping[str, bytes] | None = Non
     try:
         opened = container.opened(file, MEMBERS)
         most = dict.fromkeys(MEMBERS, LARGEST_TEXT) | {WEIGHTS: opened.sizes[WEIGHTS]}
-        members = {name: opened.read(name, most[name]) for name in MEMBERS}
+        members = {m: opened.read(m, most[m], checked=m == MANIFEST) for m in MEMBERS}
         return _program(members, given)
     except ContainerError as error:
         raise CompileError(catalog.invalid_program(name, None, str(error))) from error

@@ -47,7 +47,10 @@ def call(state: State, instruction: Call) -> Problems:
     result: Type | None = None
     if isinstance(type_, FunctionType):
         args = _arguments(instruction)
-        yield from _passed(state, args, type_.params)
+        wrong = list(_passed(state, args, type_.params))
+        yield from wrong
+        if wrong:
+            return
         bound, _ = bound_by([state.held[a] for a in args], type_.params)
         result = filled_type(type_.result, bound)
     made = Anything() if result is None else state.of_type(result)

@@ -34,6 +34,7 @@ def make(state: State, instruction: MakeData) -> Problems:
     for register, type_ in zip(instruction.fields, constructor.fields, strict=True):
         if not _unify(type_, state.held[register], bound, data_type):
             yield state.wrong(register, f"{type_}, a field of {constructor.name}")
+            return
     for register, type_ in zip(instruction.fields, constructor.fields, strict=True):
         filled = _filled(type_, bound, data_type.params)
         state.doubts += filled is None or not surely(state.held[register], filled)

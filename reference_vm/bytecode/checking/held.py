@@ -160,8 +160,10 @@ def surely(held: Held, type_: Type) -> bool:
 def _surely(found: Shape | None, asked: Shape | None) -> bool:
     if asked is None:
         return True
-    return found is not None and all(
-        isinstance(a, Unknown) or a == f for f, a in zip(found, asked, strict=True)
+    return (
+        found is not None
+        and len(found) == len(asked)
+        and all(isinstance(a, Unknown) or a == f for f, a in zip(found, asked, strict=True))
     )
 
 

@@ -52,7 +52,8 @@ def _dims(held: Held, type_: Type) -> Iterator[tuple[Dim, Dim]]:
 
 def _pairs(found: Shape | None, asked: Shape | None) -> Iterator[tuple[Dim, Dim]]:
     if asked is not None:
-        yield from zip(found or (UNKNOWN,) * len(asked), asked, strict=True)
+        known = (UNKNOWN,) * len(asked) if found is None else found
+        yield from zip(known, asked, strict=True)
 
 
 def filled(dim: Dim, bound: Mapping[str, Dim]) -> Dim:

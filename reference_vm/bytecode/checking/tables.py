@@ -19,15 +19,19 @@ def table_problems(executable: Executable, signatures: Sequence[Signature]) -> P
         yield f"the first device is not {HOST_NAME}"
     if len(signatures) != len(executable.kernels):
         yield f"there are {len(signatures)} functions for {len(executable.kernels)} kernels"
+    kinds = {device.kind for device in executable.devices}
+    for index, slot in enumerate(executable.kernels):
+        if slot.kind not in kinds:
+            yield f"kernel {index} is for {slot.kind}, of which there is no device"
     yield from _twice("device", map(str, executable.devices))
     yield from _twice("function", (f.name for f in executable.functions))
     yield from _twice("data type", (t.name for t in executable.data_types))
     arities = {t.name: len(t.params) for t in executable.data_types}
-    for slot in executable.data_types:
-        known = arities | dict.fromkeys(slot.params, 0)
-        for constructor in slot.constructors:
+    for data_type in executable.data_types:
+        known = arities | dict.fromkeys(data_type.params, 0)
+        for constructor in data_type.constructors:
             for type_ in constructor.fields:
-                yield from _unknown_types(f"{slot.name}.{constructor.name}", type_, known)
+                yield from _unknown_types(f"{data_type.name}.{constructor.name}", type_, known)
     for function in executable.functions:
         for text in _function_problems(executable, function, arities):
             yield f"@{function.name}: {text}"

@@ -29,8 +29,11 @@ def launch(state: State, instruction: Launch) -> Problems:
     if len(instruction.values) != len(instruction.args):
         yield f"{len(instruction.args)} arguments have {len(instruction.values)} names"
     signature = state.signatures[instruction.kernel]
-    yield from arguments(state, instruction.args, signature)
-    yield from _results(instruction.targets, signature)
+    wrong = [*arguments(state, instruction.args, signature)]
+    wrong += _results(instruction.targets, signature)
+    yield from wrong
+    if wrong:
+        return
     state.doubts += not _is_told(state, instruction, signature)
     for register in instruction.args:
         held = state.held[register]

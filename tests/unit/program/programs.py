@@ -75,6 +75,46 @@ _SHAPES: Final = """module {
 }
 """
 
+_FUNCTIONS: Final = """module {
+  type List[A] { Nil, Cons(A, List[A]) }
+  fn @main(%x: f32[n], %y: f32[n], %p: bool[]) -> f32[n] attrs { entry = true } {
+    %e: List[f32[n]] = Nil()
+    %a = Cons(%x, %e)
+    %b = Cons(%y, %a)
+    %f = if %p {
+      %g = @adder(%x)
+      yield %g
+    } else {
+      %h = @adder(%y)
+      yield %h
+    }
+    %z = const f32[] 0.0
+    %s = multiply(%x, %z)
+    %r = @summed(%b, %s, %f)
+    return %r
+  }
+  fn @adder(%x: f32[n]) -> (f32[n]) -> f32[n] {
+    %f = fn (%y: f32[n]) -> f32[n] {
+      %z = add(%x, %y)
+      return %z
+    }
+    return %f
+  }
+  fn @summed(%l: List[f32[n]], %s: f32[n], %f: (f32[n]) -> f32[n]) -> f32[n] {
+    %r = match %l {
+      Nil => { yield %s }
+      Cons(%h, %t) => {
+        %a = %f(%h)
+        %b = add(%a, %s)
+        %c = @summed(%t, %b, %f)
+        yield %c
+      }
+    }
+    return %r
+  }
+}
+"""
+
 EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
     {
         "placed": Example(_PLACED, (np.arange(12, dtype="f4").reshape(3, 4), np.ones(4, "f4"))),
@@ -84,6 +124,9 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
             {"fuse": False, "plan_memory": False, "executor": "numpy"},
         ),
         "branches": Example(_BRANCHES, (np.arange(5, dtype="f4"), np.array(True))),
+        "functions": Example(
+            _FUNCTIONS, (np.arange(3, dtype="f4"), np.ones(3, "f4"), np.array(False))
+        ),
         "shapes": Example(_SHAPES, (np.arange(6, dtype="f4").reshape(2, 3),)),
     }
 )
