@@ -87,8 +87,8 @@ class CallValues:
             elif own.pin is None:
                 own.pin = leaf.vdevice
         if callee is not self.table.function and not all(direct_leaves(callee.result)):
-            for place, leaf in self._passed_through(callee):
-                self.table.cells.unite(results[place], arguments[leaf])
+            for place, argument in self._passed_through(callee):
+                self.table.cells.unite(results[place], arguments[argument])
         self.table.calls.append(
             FunctionCall(index, binding, callee.name, tuple(arguments), results)
         )

@@ -1,4 +1,4 @@
-"""Both executors run every case of the corpus alike: results to the bit, traces record by record."""
+"""Both executors run every case of the corpus alike: results to the bit, traces by record."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.unit.program.programs import EXAMPLES
 
 NAMES = st.sampled_from(sorted(EXAMPLES))
 
-SCALARS = st.one_of(
+SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.integers(-2, 12),
     st.sampled_from([2**31, 2**63 - 1, 2**63, -(2**63), 10**30]),
     st.sampled_from(["", "n", "f32", "f64", "i64", "bool", "cpu:0", "sim:0", "?", "main", "c0"]),

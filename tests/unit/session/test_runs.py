@@ -222,7 +222,7 @@ def test_an_array_that_is_donated_may_not_be_given_twice(donated: str) -> None:
     params = ", ".join(f"{v}: f32[4] @accel{' donate' * (v == donated)}" for v in ("%a", "%b"))
     session = loaded(f"({params}) -> f32[4] @accel {{ %c = add(%a, %b) @accel return %c }}")
     handed, other = session.put(X, "sim:0"), session.put(X, "sim:0")
-    with pytest.raises(rv.ExecutionError, match="the array is donated, and given to %. too"):
+    with pytest.raises(rv.ExecutionError, match=r"the array is donated, and given to %. too"):
         session.run("main", handed, handed)
     pair = (handed, other) if donated == "%a" else (other, handed)
     np.testing.assert_array_equal(session.run("main", *pair), X + X)
