@@ -199,7 +199,7 @@ def judge(
     checks.append(_local(module, entry, args, placed.intermediates))
     base = baseline if baseline is not None else placed
     base_evaluation = evaluation
-    if baseline is not None and _decides_apart(placed, baseline):
+    if baseline is not None and _decides_apart(module, placed, baseline):
         base_evaluation = oracle.evaluate(module, entry, args, baseline.intermediates)
         runs = _Runs(module, entry, args, base_evaluation, baseline.intermediates, seed)
     base_estimates = runs.settled()
@@ -304,15 +304,20 @@ def _local(
     return findings.check()
 
 
-def _decides_apart(placed: Observation, baseline: Observation) -> bool:
-    """Whether any decision that both runs showed came out differently."""
+def _decides_apart(module: Module, placed: Observation, baseline: Observation) -> bool:
+    """Whether any decision that either run showed came out differently, or only one showed it."""
     one, other = placed.intermediates or {}, baseline.intermediates or {}
-    if one.keys() != other.keys():
-        return True
-    return any(
-        array.dtype.kind in "biu" and not np.array_equal(array, other[name])
-        for name, array in one.items()
-    )
+    for name in oracle.decisions(module):
+        left, right = one.get(name), other.get(name)
+        if (left is None) != (right is None):
+            return True
+        if (
+            left is not None
+            and right is not None
+            and not np.array_equal(left, right, equal_nan=True)
+        ):
+            return True
+    return False
 
 
 def _ratio(

@@ -207,11 +207,16 @@ class Rounding:
         """Return ``value`` off by a random part of what is typical here."""
         typical = self.noise.get(place)
         assert self.generator is not None
-        if typical is not None and typical.shape == value.shape:
-            draw = self.generator.uniform(-1.0, 1.0, value.shape)
-            draw *= typical
-            value = _within(value, value + draw, dtype)
-        return _overflow(value, dtype)
+        if typical is None or typical.shape != value.shape:
+            return _overflow(value, dtype)
+        draw = self.generator.random(value.shape, dtype=typical.dtype)
+        draw *= 2
+        draw -= 1
+        draw *= typical
+        drawn = value + draw
+        if _is_far_below(drawn, dtype):
+            return drawn
+        return _overflow(_within(value, drawn, dtype), dtype)
 
 
 def _typical(value: Wide, own: Wide, rounding: Wide | float, dtype: DType) -> Wide:
@@ -268,8 +273,6 @@ def _within(value: Wide, rounded: Wide, dtype: DType) -> Wide:
     undecided.
     """
     most = _LARGEST[dtype.name]
-    if _is_far_below(rounded, dtype):
-        return rounded
     kept = np.where(overflows(np.abs(value), dtype), rounded, np.clip(rounded, -most, most))
     return np.where(np.isfinite(value), kept, value)
 
@@ -289,6 +292,8 @@ def unless_overflowing(value: Wide, own: Wide, peak: Wide, dtype: DType) -> tupl
             and then the rest cannot bring it back. Without cancellation the whole overflows too.
         dtype: The dtype of the operands.
     """
+    if _is_far_below(peak, dtype) and _is_far_below(value, dtype):
+        return value, own
     cancels = ~np.isfinite(value) | (np.abs(value) < 0.999 * peak)
     risky = overflows(peak, accumulator(dtype)) & cancels & ~np.isnan(value)
     return np.where(risky, 0.0, value), np.where(risky, np.inf, own)

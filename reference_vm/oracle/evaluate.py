@@ -51,6 +51,7 @@ from reference_vm.ir.nodes import (
     blocks,
     operands,
 )
+from reference_vm.ir.rewrite import walk
 from reference_vm.ir.trampoline import Steps
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import fill_attrs, operator
@@ -351,6 +352,16 @@ def evaluate(
     """
     rounding = Rounding()
     return Evaluation(_walk(module, entry, args, rounding, observed), rounding)
+
+
+def decisions(module: Module) -> frozenset[str]:
+    """Return the variables whose value an evaluation takes from the run, by source name."""
+    return frozenset(
+        binding.var.source or f"{function.name}/%{binding.var.name}"
+        for function in module.functions
+        for binding in walk(function.body)
+        if isinstance(binding.value, Call) and binding.value.op in DECISIONS
+    )
 
 
 def spread(
