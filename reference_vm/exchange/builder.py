@@ -182,6 +182,10 @@ class Builder:
         """Append a call of a function of the module."""
         return self._bind(name, Invoke(GlobalRef(name), tuple(args)), type_)
 
+    def match_cast(self, var: Var, type_: TensorType) -> Var:
+        """Append a check that ``var`` is of a type that only the run can tell it has."""
+        return self._bind("cast", Call("match_cast", (var,)), type_)
+
     def content(self, var: Var) -> Content | None:
         """Return what is known of the elements of an integer tensor or shape value."""
         if isinstance(var.type, ShapeType):

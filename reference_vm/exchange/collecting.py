@@ -12,14 +12,15 @@ from typing import Final, TypeAlias, Union, final
 
 import numpy as np
 
+from reference_vm.analysis.compatibility import lone_symbol
 from reference_vm.exchange.builder import Builder
 from reference_vm.exchange.refusals import unsupported
 from reference_vm.ir.nodes import Block, Var
 from reference_vm.types import UNKNOWN, Dim, DType, Shape, TensorType
-from reference_vm.types.dim import Poly, symbols
+from reference_vm.types.dim import Poly, apply, symbols
 from reference_vm.types.dtype import I64
 
-INITIAL: Final = 8
+INITIAL: Final = 2
 """Rows that fit at first when their number is not known."""
 
 Length: TypeAlias = Union[Dim, Var, None]
@@ -115,6 +116,11 @@ def collector(
     return Collector(start, param, length is None or not known, known)
 
 
+def at_least_0(dim: Dim) -> Dim:
+    """Return a number of trips as a dim: a negative one means none."""
+    return dim if lone_symbol(dim) is not None else apply("max", dim, 0)
+
+
 def _zeros(build: Builder, dtype: DType, shape: Var) -> Var:
     return build.call("full", shape, build.constant(np.asarray(0), dtype))
 
@@ -131,4 +137,4 @@ def _rows(build: Builder, length: Dim | Var, dims: Shape) -> Var:
     return build.call("concat", first, rest, axis=0)
 
 
-__all__ = ["INITIAL", "Collector", "Length", "collector"]
+__all__ = ["INITIAL", "Collector", "Length", "at_least_0", "collector"]

@@ -23,7 +23,7 @@ is `collecting`, and what types the loop carries is `carrying`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
 
@@ -33,7 +33,7 @@ from reference_vm.analysis.compatibility import bind_symbols, bound_symbols
 from reference_vm.exchange.builder import Builder
 from reference_vm.exchange.captures import captures
 from reference_vm.exchange.carrying import Carried, carried, widened
-from reference_vm.exchange.collecting import Collector, Length, collector
+from reference_vm.exchange.collecting import Collector, Length, at_least_0, collector
 from reference_vm.exchange.finish import finished
 from reference_vm.exchange.refusals import invalid, unsupported
 from reference_vm.ir.nodes import Binding, Block, Function, MakeTuple, Var
@@ -83,6 +83,9 @@ class Plan:
     length: Length = None
     """How many rows the results have if that is not as many as there were trips."""
 
+    tells: bool = False
+    """Whether the loop leaves the number of its trips, and whether it would go on."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,14 @@ class Left:
 
     carried: Sequence[Var]
     rows: Sequence[Var]
+    trips: Var | None = None
+    """The number of trips, if it was asked for."""
+
+    go: Var | None = None
+    """Whether it would go on but for its limit; ``None`` if that was not asked, or is certain."""
+
+    rows_known: bool = True
+    """Whether the dims of rows were known before the first trip."""
 
 
 def make_loop(plan: Plan, build: Builder) -> Left:
@@ -163,20 +174,26 @@ class _Maker:
         if not stop:
             raise invalid(self.build.where, "has neither a number of trips nor a condition")
         collectors = self._collectors()
-        grows = any(c.grows for c in collectors)
-        own = [self.index, *stop, *self.carried, *(c.param for c in collectors)]
-        function, given = self._function(own, list(stop), collectors, grows)
+        function, given = self._function(stop, collectors)
         self.build.made.append(function)
         start = [self.build.constant(np.asarray(0), I64), *stop.values()]
         arguments = [*start, *self.plan.carried, *(c.start for c in collectors), *given]
         items = self.build.items(_invoke(function, arguments, self.build))
-        count = len(self.carried)
-        rows = items[count : count + len(collectors)]
-        cut = [
-            c.cut(self.build, r, items[-1]) if c.grows else r
-            for c, r in zip(collectors, rows, strict=True)
+        count, last = len(self.carried), len(self.carried) + len(collectors)
+        told = dict(zip(self._told(stop, collectors), items[last:], strict=True))
+        rows = [
+            c.cut(self.build, r, told[self.index]) if c.grows else r
+            for c, r in zip(collectors, items[count:last], strict=True)
         ]
-        return Left(items[:count], cut)
+        go = next((told[v] for v in stop if v in told), None)
+        known = all(c.rows_known for c in collectors)
+        return Left(items[:count], rows, told.get(self.index), go, known)
+
+    def _told(self, stop: Iterable[Var], collectors: Sequence[Collector]) -> list[Var]:
+        """Return what of its own parameters the function leaves besides."""
+        if self.plan.tells:
+            return [self.index, *(v for v in stop if v.tensor.dtype == BOOL)]
+        return [self.index] if any(c.grows for c in collectors) else []
 
     def _collectors(self) -> list[Collector]:
         length = self._length() if self.plan.length is None else self.plan.length
@@ -192,7 +209,7 @@ class _Maker:
         if content is None:
             return limit
         (length,) = content
-        return max(length, 0) if isinstance(length, int) else length
+        return at_least_0(length)
 
     def _stop(self) -> dict[Var, Var]:
         """Return the parameters that say when the loop ends, with what they are at the start."""
@@ -205,11 +222,14 @@ class _Maker:
         return found
 
     def _function(
-        self, own: Sequence[Var], stop: Sequence[Var], collectors: Sequence[Collector], grows: bool
+        self, stop: Mapping[Var, Var], collectors: Sequence[Collector]
     ) -> tuple[Function, Sequence[Var]]:
         """Return the function, and what it is to be given of the graph around it."""
-        result = self._result(collectors, grows)
-        again = self._again(stop, collectors)
+        told = self._told(stop, collectors)
+        types: list[Type] = [t.result for t in self.types]
+        result = TupleType((*types, *(c.result for c in collectors), *(v.tensor for v in told)))
+        again = self._again(list(stop), collectors)
+        own = [self.index, *stop, *self.carried, *(c.param for c in collectors)]
         read = _read(self.inner, again)
         needed = captures(read, own, _dims(result), self.build.names.given, self.outer)
         params = (*own, *needed.params)
@@ -217,19 +237,13 @@ class _Maker:
         head = Function(name, params, result, Block((), own[0]))
         rest = _invoke(head, (*again, *needed.params), self.inner)
         done = self.outer.nested()
-        left = [*self.carried, *(c.param for c in collectors), *([self.index] if grows else [])]
-        whole = done.pack(left)
+        whole = done.pack([*self.carried, *(c.param for c in collectors), *told])
         leave = Block(tuple(done.bindings), whole)
         then = Block(tuple(self.inner.bindings), rest)
-        chosen = self.outer.branch(self._more(stop), then, leave, result)
+        chosen = self.outer.branch(self._more(list(stop)), then, leave, result)
         body = substitute_block(Block(tuple(self.outer.bindings), chosen), needed.renamed)
         body, params = finished(body, params, self.outer.names)
         return Function(name, params, result, body), needed.arguments(self.build)
-
-    def _result(self, collectors: Sequence[Collector], grows: bool) -> TupleType:
-        types: list[Type] = [t.result for t in self.types]
-        types += [c.result for c in collectors]
-        return TupleType((*types, TensorType(I64, ())) if grows else tuple(types))
 
     def _again(self, stop: Sequence[Var], collectors: Sequence[Collector]) -> list[Var]:
         """Return what the next trip is given."""

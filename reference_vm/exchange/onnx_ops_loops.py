@@ -9,6 +9,7 @@ from typing import Final, final
 import numpy as np
 
 from reference_vm.exchange.builder import Builder
+from reference_vm.exchange.chunks import make_collecting_loop
 from reference_vm.exchange.collecting import Length
 from reference_vm.exchange.loops import Left, Plan, Trip, make_loop
 from reference_vm.exchange.node import OnnxNode, RuleTable, versions
@@ -44,7 +45,8 @@ def _loop(node: OnnxNode) -> Sequence[Var]:
         limit=None if limit is None else _scalar(node.build, limit),
         go=None if go is None else _scalar(node.build, go),
     )
-    left = make_loop(plan, node.build)
+    collects = len(graph.output) > 1 + len(starts)
+    left = (make_collecting_loop if collects else make_loop)(plan, node.build)
     return (*left.carried, *left.rows)
 
 
@@ -129,7 +131,7 @@ def _batched_scan(node: OnnxNode) -> Sequence[Var]:
         left = walk.made(inner)
         return Trip((), (*left.carried, *left.rows))
 
-    return make_loop(Plan("batch", (), body, batch), node.build).rows
+    return make_collecting_loop(Plan("batch", (), body, batch), node.build).rows
 
 
 def _known(build: Builder, length: Var) -> Length:

@@ -182,8 +182,53 @@ def test_shapes_from_around_a_loop_stay_known_inside() -> None:
 def test_a_loop_is_a_function_that_calls_itself_in_tail_position() -> None:
     module = imported(WHILE)
     assert [f.name for f in module.entries] == ["main"]
-    (loop,) = (f for f in module.functions if f.name != "main")
-    assert loop_form(loop) is not None
+    loops = [f for f in module.functions if f.name != "main"]
+    assert loops
+    assert all(loop_form(loop) is not None for loop in loops)
+
+
+COUNTING = """agraph (int64 m, float x) => (float y, float[k] rows) {
+  y, rows = Loop (m, , x) <body = b (int64 i, bool c, float v) => (bool d, float w, float r) {
+     d = Identity(c)
+     one = Constant<value = float {1.0}>()
+     w = Add(v, one)
+     t = Cast<to=1>(i)
+     r = Add(v, t)
+  }>
+}"""
+
+SUMS = """agraph (float[n, 2] x) => (float[2] y, float[n, 2] rows) {
+  zero = Constant<value = float[2] {0.0, 0.0}>()
+  y, rows = Scan <num_scan_inputs=1, body =
+     b (float[2] v, float[2] r) => (float[2] w, float[2] s) {
+     w = Add(v, r)
+     s = Identity(w)
+  }>(zero, x)
+}"""
+
+
+@pytest.mark.parametrize("trips", [0, 63, 64, 65, 200])
+def test_rows_are_collected_in_chunks(trips: int) -> None:
+    expected = [float(trips), np.arange(trips) * 2.0]
+    check(imported(COUNTING), (np.int64(trips), np.float32(0)), expected)
+
+
+@pytest.mark.parametrize("length", [0, 1, 256, 257, 600])
+def test_rows_of_a_length_known_by_symbol_keep_it(length: int) -> None:
+    module = imported(SUMS)
+    x = np.ones((length, 2), np.float32)
+    check(module, (x,), [[length, length], np.cumsum(x, axis=0)])
+    assert str(module.by_name["main"].result) == "(f32[2], f32[n, 2])"
+
+
+def test_collecting_copies_no_row_once_for_each_trip() -> None:
+    session = Session(compile_module(imported(COUNTING)))
+    written = []
+    for trips in (1000, 4000):
+        session.run("main", np.int64(trips), np.float32(0))
+        records = [r for r in session.trace if "scatter_nd" in r.ops]
+        written.append(sum(r.bytes for r in records) / trips)
+    assert written[1] < 3 * written[0]
 
 
 def test_the_eighth_version_of_scan_walks_over_each_item_of_a_batch() -> None:
