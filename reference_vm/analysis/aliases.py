@@ -37,7 +37,7 @@ from reference_vm.ir.nodes import (
     operands,
 )
 from reference_vm.ir.rewrite import introduced, walk
-from reference_vm.ops.definition import OpDef, Trait
+from reference_vm.ops.definition import OpDef, is_view
 from reference_vm.types import ShapeType, TupleType, Type
 
 Leaf: TypeAlias = int
@@ -120,13 +120,10 @@ class _Finder:
             case If(then=then, orelse=orelse):
                 yield from _in_order(then.result, first)
                 yield from _in_order(orelse.result, first)
-            case Call(op=op, args=(Var() as viewed, *_)) if self._is_view(op):
+            case Call(op=op, args=(Var() as viewed, *_)) if is_view(self.ops, op):
                 yield from _in_order(viewed, first)
             case Invoke(callee=GlobalRef(name=name), args=args):
                 yield from self._returned(name, args, first)
-
-    def _is_view(self, op: str) -> bool:
-        return op in self.ops and Trait.VIEW in self.ops[op].traits
 
     def _returned(
         self, name: str, args: tuple[object, ...], first: Mapping[Var, Leaf]
@@ -144,7 +141,7 @@ class _Finder:
                 yield i, tuple(leaves)
 
     def _summary(self, function: Function) -> Summary:
-        if function.attrs.get("primitive") is True:
+        if function.is_primitive:
             return frozenset()
         if function.name not in self.summaries:
             self.summaries[function.name] = None

@@ -40,7 +40,7 @@ class CallValues:
         callee = self.containers.module.by_name.get(value.callee.name)
         if callee is None:
             return self.settled(binding)
-        if callee.attrs.get("primitive") is True:
+        if callee.is_primitive:
             self._kernel_arguments(binding, callee, [v for arg in leaves for v in arg])
             return self.settled(binding)
         return self._function_call(binding, callee, [v for arg in leaves for v in arg])

@@ -24,6 +24,7 @@ from reference_vm.types import (
     map_tensors,
 )
 from reference_vm.types.dim import Relation, Unknown, relate, symbols
+from reference_vm.types.types import join_shapes
 
 
 class Agreement(IntEnum):
@@ -93,9 +94,9 @@ def join(left: Type, right: Type) -> Type | None:
         case TensorType(), TensorType():
             if left.dtype != right.dtype:
                 return None
-            return TensorType(left.dtype, _join_shapes(left.shape, right.shape))
+            return TensorType(left.dtype, join_shapes(left.shape, right.shape))
         case ShapeType(), ShapeType():
-            return ShapeType(_join_shapes(left.dims, right.dims))
+            return ShapeType(join_shapes(left.dims, right.dims))
         case (TupleType(items=first), TupleType(items=second)) if len(first) == len(second):
             items = _joined(first, second)
             return None if items is None else TupleType(items)
@@ -110,12 +111,6 @@ def _joined(left: Sequence[Type], right: Sequence[Type]) -> tuple[Type, ...] | N
     joined = [join(a, b) for a, b in zip(left, right, strict=True)]
     known = tuple(t for t in joined if t is not None)
     return known if len(known) == len(joined) else None
-
-
-def _join_shapes(left: Shape | None, right: Shape | None) -> Shape | None:
-    if left is None or right is None or len(left) != len(right):
-        return None
-    return tuple(a if a == b else UNKNOWN for a, b in zip(left, right, strict=True))
 
 
 def forget_symbols(type_: Type, known: Collection[str]) -> Type:

@@ -39,7 +39,7 @@ from reference_vm.ir.nodes import (
     blocks,
     operands,
 )
-from reference_vm.ops.definition import OpDef, Trait
+from reference_vm.ops.definition import OpDef, is_view
 from reference_vm.types import TensorType, TupleType
 
 Owner: TypeAlias = "tuple[Var, int]"
@@ -139,7 +139,7 @@ class _Roots:
                 return tuple(root for item in items for root in self.found.of_leaves(item))
             case Project(tuple=source, index=index):
                 return self._item(source, index)
-            case Call(op=op, args=(Var() as viewed, *_)) if self._is_view(op):
+            case Call(op=op, args=(Var() as viewed, *_)) if is_view(self.ops, op):
                 return self.found.of_leaves(viewed)
             case Call() | Invoke():
                 return tuple((var, i) for i in range(leaf_count(var.type)))
@@ -149,9 +149,6 @@ class _Roots:
                 return self._branch(var, blocks(value))
             case _:
                 return (None,) * leaf_count(var.type)
-
-    def _is_view(self, op: str) -> bool:
-        return op in self.ops and Trait.VIEW in self.ops[op].traits
 
     def _item(self, source: Var, index: int) -> tuple[Root, ...]:
         assert isinstance(source.type, TupleType)

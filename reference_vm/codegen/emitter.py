@@ -38,7 +38,7 @@ class Emitter:
 
     def is_kernel(self, name: str) -> bool:
         """Whether the function of this name is a kernel."""
-        return self.module.by_name[name].attrs.get("primitive") is True
+        return self.module.by_name[name].is_primitive
 
     def alias(self, var: Var, source: Var, index: int | None = None) -> bc.Register:
         """Return the register of another name for ``source``, or for one of its items."""

@@ -43,7 +43,7 @@ from reference_vm.ir.nodes import (
     operands,
 )
 from reference_vm.ir.rewrite import pattern_vars
-from reference_vm.ops.definition import OpDef, Trait
+from reference_vm.ops.definition import OpDef, is_view
 
 
 @final
@@ -156,19 +156,16 @@ class _Finder:
             case Alias() | MakeTuple() | Construct():
                 return operands(value)
             case Invoke(callee=GlobalRef(name=name)):
-                is_kernel = self.module.by_name[name].attrs.get("primitive") is True
+                is_kernel = self.module.by_name[name].is_primitive
                 return () if is_kernel else operands(value)
             case Invoke():
                 return operands(value)
-            case Call(op=op, args=(Var() as viewed, *_)) if self._is_view(op):
+            case Call(op=op, args=(Var() as viewed, *_)) if is_view(self.ops, op):
                 return (viewed,)
             case Call(op=op) if op == CLOSURE:
                 return operands(value)
             case _:
                 return ()
-
-    def _is_view(self, op: str) -> bool:
-        return op in self.ops and Trait.VIEW in self.ops[op].traits
 
     def _arms(self, value: If | Match, live: dict[Var, None]) -> None:
         """Walk the arms of a branch, each with what is live after it."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from reference_vm.diagnostics import CompileError
 from reference_vm.exchange.refusals import invalid, located
 from reference_vm.exchange.value_types import Symbols
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -63,17 +64,11 @@ class Names:
     """The names that the variables of one function get."""
 
     given: dict[Var, str] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)
+    names: FreshNames = field(default_factory=FreshNames)
 
     def give(self, var: Var, wanted: str) -> None:
         """Note that ``var`` is called ``wanted``, or ``wanted.1`` and so on if that is taken."""
-        count = self.taken.get(wanted)
-        name = wanted
-        while count is not None and name in self.taken:
-            name, count = f"{wanted}.{count}", count + 1
-        self.taken[wanted] = count or 1
-        self.taken.setdefault(name, 1)
-        self.given[var] = name
+        self.given[var] = self.names.fresh(wanted)
 
 
 @final

@@ -25,7 +25,6 @@ from reference_vm.exchange.export_scope import (
 from reference_vm.exchange.export_writer import (
     ExportCall,
     ExportTable,
-    GraphNames,
     GraphWriter,
     inexpressible,
 )
@@ -83,7 +82,7 @@ class Exporter:
         Raises:
             CompileError: ``inexpressible``.
         """
-        writer, scope = GraphWriter(GraphNames()), Scope(f"function @{function.name}")
+        writer, scope = GraphWriter(), Scope(f"function @{function.name}")
         inputs: list[ValueInfoProto] = []
         for param in function.params:
             scope.bind(param, self._input(param.name, known(param), writer, inputs, scope.where))
@@ -101,7 +100,7 @@ class Exporter:
             return tuple(self._input(f"{name}.{i}", t, writer, inputs, where) for i, t in items)
         if not isinstance(type_, TensorType | ShapeType):
             raise inexpressible(where, f"parameter %{name} is {type_}")
-        found = writer.names.fresh(name)
+        found = writer.names.fresh(name or "v")
         inputs.append(_value_info(found, type_))
         return found
 

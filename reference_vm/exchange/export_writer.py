@@ -16,6 +16,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.exchange.element_types import to_element_type
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Constant
 from reference_vm.types import Attrs, DType, TensorType, Type
 from reference_vm.types.arrays import from_numpy, to_numpy
@@ -29,27 +30,12 @@ def inexpressible(where: str, message: str) -> CompileError:
 
 @final
 @dataclass(slots=True)
-class GraphNames:
-    """Hands out the names of values, each once in the whole model."""
-
-    taken: set[str] = field(default_factory=set)
-
-    def fresh(self, wanted: str) -> str:
-        """Return ``wanted``, or ``wanted.1`` and so on if that is taken."""
-        name, count = wanted or "v", 0
-        while name in self.taken:
-            count += 1
-            name = f"{wanted or 'v'}.{count}"
-        self.taken.add(name)
-        return name
-
-
-@final
-@dataclass(slots=True)
 class GraphWriter:
     """The nodes of one graph, so far."""
 
-    names: GraphNames = field(default_factory=GraphNames)
+    names: FreshNames = field(default_factory=FreshNames)
+    """Of values, each once in the whole model."""
+
     initializers: list[TensorProto] = field(default_factory=list)
     nodes: list[NodeProto] = field(default_factory=list)
     hint: str = ""
@@ -75,7 +61,7 @@ class GraphWriter:
         return self.bind_constant(Constant(dtype, tuple(array.shape), data), name)
 
     def bind_constant(self, constant: Constant, name: str) -> str:
-        found = self.names.fresh(name)
+        found = self.names.fresh(name or "v")
         tensor = TensorProto(name=found, data_type=to_element_type(constant.dtype))
         tensor.dims.extend(constant.shape)
         tensor.raw_data = _packed(constant)
@@ -90,7 +76,7 @@ class GraphWriter:
         made = self.nodes[start:]
         if not any(old in node.output for node in made):
             return old
-        new = self.names.fresh(wanted)
+        new = self.names.fresh(wanted or "v")
         for node in made:
             for names in (node.input, node.output):
                 for index, name in enumerate(names):
@@ -191,7 +177,6 @@ __all__ = [
     "ExportCall",
     "ExportRule",
     "ExportTable",
-    "GraphNames",
     "GraphWriter",
     "inexpressible",
 ]

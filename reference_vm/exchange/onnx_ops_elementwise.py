@@ -6,8 +6,8 @@ import functools
 from typing import Final
 
 from reference_vm.exchange.node import OnnxNode, Rule, RuleTable, versions
+from reference_vm.exchange.onnx_ops_casts import cast
 from reference_vm.ir.nodes import Var
-from reference_vm.types import DType
 from reference_vm.types.dtype import F64, I64
 
 
@@ -68,12 +68,8 @@ def _pow(node: OnnxNode) -> Var:
     if dtype == other:
         return node.build.call("pow", base, exponent)
     common = dtype if dtype.is_float else F64 if other.is_float else I64
-    power = node.build.call("pow", _cast(node, base, common), _cast(node, exponent, common))
-    return _cast(node, power, dtype)
-
-
-def _cast(node: OnnxNode, var: Var, dtype: DType) -> Var:
-    return var if node.tensor(var).dtype == dtype else node.build.call("cast", var, to=dtype)
+    power = node.build.call("pow", cast(node, base, common), cast(node, exponent, common))
+    return cast(node, power, dtype)
 
 
 def _prelu(node: OnnxNode) -> Var:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from reference_vm.ir import nodes
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Block, Operand, Var
 from reference_vm.types import (
     NO_ATTRS,
@@ -31,24 +32,6 @@ from reference_vm.types import (
 )
 from reference_vm.types.device import GLOBAL_SCOPE
 from reference_vm.types.elements import Element, encode
-
-
-@final
-@dataclass(slots=True)
-class FreshNames:
-    """Hands out names, each once."""
-
-    taken: set[str] = field(default_factory=set)
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def fresh(self, name: str) -> str:
-        """Return ``name``, or ``name.1``, ``name.2`` … if it is taken."""
-        candidate = name
-        while candidate in self.taken:
-            self.numbers[name] = self.numbers.get(name, 0) + 1
-            candidate = f"{name}.{self.numbers[name]}"
-        self.taken.add(candidate)
-        return candidate
 
 
 @final

@@ -362,6 +362,11 @@ class Function:
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def is_primitive(self) -> bool:
+        """Whether this is a part of a program that a pass cut out, to become one kernel."""
+        return self.attrs.get("primitive") is True
+
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -165,26 +166,35 @@ class CodeWriter:
 
     def _cast(self, value: str, source: DType, target: DType) -> str:
         if source == BF16:
-            high = self.step(f"shl i32 {self.step(f'zext i16 {value} to i32')}, 16")
-            value, source = self.step(f"bitcast i32 {high} to float"), F32
+            value, source = bf16_value(self.step, value), F32
         if target == source:
             return value
         if target == BF16:
-            return self._to_bf16(value)
+            return bf16_bits(self.step, value)
         converted = f"{_conversion(source, target)} {value_type(source)} {value}"
         return self.step(f"{converted} to {value_type(target)}")
 
-    def _to_bf16(self, value: str) -> str:
-        """Round to nearest, ties to even; NaN becomes a quiet one with its sign."""
-        bits = self.step(f"bitcast float {value} to i32")
-        high = self.step(f"lshr i32 {bits}, 16")
-        odd = self.step(f"and i32 {high}, 1")
-        rounding = self.step(f"add i32 {odd}, 32767")
-        rounded = self.step(f"lshr i32 {self.step(f'add i32 {bits}, {rounding}')}, 16")
-        quiet = self.step(f"or i32 {high}, 64")
-        nan = self.step(f"fcmp uno float {value}, {value}")
-        chosen = self.step(f"select i1 {nan}, i32 {quiet}, i32 {rounded}")
-        return self.step(f"trunc i32 {chosen} to i16")
+
+def bf16_bits(step: Callable[[str], str], value: str) -> str:
+    """Return the bits of an f32 rounded to nearest, ties to even; NaN becomes a quiet one.
+
+    ``step`` adds an instruction and returns the name of its result.
+    """
+    bits = step(f"bitcast float {value} to i32")
+    high = step(f"lshr i32 {bits}, 16")
+    odd = step(f"and i32 {high}, 1")
+    rounding = step(f"add i32 {odd}, 32767")
+    rounded = step(f"lshr i32 {step(f'add i32 {bits}, {rounding}')}, 16")
+    quiet = step(f"or i32 {high}, 64")
+    nan = step(f"fcmp uno float {value}, {value}")
+    chosen = step(f"select i1 {nan}, i32 {quiet}, i32 {rounded}")
+    return step(f"trunc i32 {chosen} to i16")
+
+
+def bf16_value(step: Callable[[str], str], bits: str) -> str:
+    """Return the f32 that the bits of a bf16 are."""
+    high = step(f"shl i32 {step(f'zext i16 {bits} to i32')}, 16")
+    return step(f"bitcast i32 {high} to float")
 
 
 def _compare(op: str, dtype: DType, args: list[str]) -> str:

@@ -245,3 +245,8 @@ __all__ = [
     "Trait",
     "TypeRule",
 ]
+
+
+def is_view(ops: Mapping[str, OpDef], name: str) -> bool:
+    """Return whether an operator's result is its first operand's memory, seen in another way."""
+    return name in ops and Trait.VIEW in ops[name].traits

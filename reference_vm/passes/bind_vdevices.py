@@ -19,11 +19,11 @@ the host and for the default device where the program has none. A role that is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Module
 from reference_vm.passes import roles
 from reference_vm.passes.context import PassContext, Property
@@ -86,19 +86,11 @@ def _with_role_for(
 ) -> tuple[VirtualDevice, ...]:
     if any(v.device == device and v.scope == GLOBAL_SCOPE for v in vdevices):
         return vdevices
-    return (*vdevices, VirtualDevice(_unused(name, (v.role for v in vdevices)), device))
+    return (*vdevices, VirtualDevice(FreshNames({v.role for v in vdevices}).fresh(name), device))
 
 
 def _role(device: DeviceName) -> str:
     return str(device).replace(":", ".").replace("-", "_")
-
-
-def _unused(name: str, taken: Iterable[str]) -> str:
-    used, candidate, count = set(taken), name, 0
-    while candidate in used:
-        count += 1
-        candidate = f"{name}.{count}"
-    return candidate
 
 
 __all__ = ["BindVdevices"]

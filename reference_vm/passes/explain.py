@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reference_vm.analysis.values import Value
 from reference_vm.ir import rewrite
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Function, Module, Var
 from reference_vm.passes import pipeline
 from reference_vm.passes.catalog import simplifying
@@ -79,15 +80,10 @@ def _distinctly_named(module: Module, asked: Mapping[Var, str]) -> tuple[Module,
     moved: dict[Var, str] = {}
     functions = []
     for function in module.functions:
-        used: set[str] = set()
+        names = FreshNames()
 
-        def new(var: Var, used: set[str] = used) -> Var:
-            name, count = var.name, 0
-            while name in used:
-                count += 1
-                name = f"{var.name}.{count}"
-            used.add(name)
-            made = Var(name, var.type, var.span, var.source)
+        def new(var: Var, names: FreshNames = names) -> Var:
+            made = Var(names.fresh(var.name), var.type, var.span, var.source)
             if var in asked:
                 moved[made] = asked[var]
             return made

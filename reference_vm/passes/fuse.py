@@ -37,6 +37,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, final
 
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -80,10 +81,9 @@ class Fuse:
 
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` with its primitive functions after the others."""
-        table = PrimitiveTable({f.name for f in module.functions})
+        table = PrimitiveTable(FreshNames({f.name for f in module.functions}))
         functions = [
-            f if f.attrs.get("primitive") is True else self._function(f, ctx, table)
-            for f in module.functions
+            f if f.is_primitive else self._function(f, ctx, table) for f in module.functions
         ]
         return module.with_functions([*functions, *table.functions])
 

@@ -14,6 +14,7 @@ from reference_vm.analysis.compatibility import (
     symbols_in,
 )
 from reference_vm.ir import rewrite
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
@@ -49,7 +50,7 @@ class Inliner:
     """Inlines calls into one function, and keeps the symbols of each call apart."""
 
     def __init__(self, caller: Function) -> None:
-        self._taken = _symbols(caller)
+        self._names = FreshNames(_symbols(caller), "_")
 
     def inlined(self, binding: Binding, callee: Function) -> Iterable[Binding] | None:
         """Return what replaces ``binding``, a call of ``callee``; ``None`` if nothing can.
@@ -92,16 +93,8 @@ class Inliner:
                 bind_symbols(param.type, arg.type, values)
         for name in sorted(_symbols(callee)):
             if isinstance(values.get(name), Unknown | None):
-                values[name] = symbol(self._fresh(name))
+                values[name] = symbol(self._names.fresh(name))
         return values
-
-    def _fresh(self, name: str) -> str:
-        candidate, count = name, 0
-        while candidate in self._taken:
-            count += 1
-            candidate = f"{name}_{count}"
-        self._taken.add(candidate)
-        return candidate
 
 
 def _symbols(function: Function) -> set[str]:

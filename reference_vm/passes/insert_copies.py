@@ -70,9 +70,7 @@ class InsertCopies:
         problems: list[Diagnostic] = []
         module, copies = with_loop_parameters(module, ctx.ops, roles.host(module))
         functions = [
-            f
-            if f.attrs.get("primitive") is True
-            else _localized(f, module, ctx, copies.get(f.name, ()), problems)
+            f if f.is_primitive else _localized(f, module, ctx, copies.get(f.name, ()), problems)
             for f in module.functions
         ]
         if problems:

@@ -19,6 +19,7 @@ from reference_vm.analysis.recursion import recursive
 from reference_vm.analysis.signature import Pin, Signature
 from reference_vm.analysis.values import FunctionCall, FunctionName, Means, Origin, Read, Use
 from reference_vm.ir import trampoline
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ir.trampoline import Steps
 from reference_vm.passes.context import PassContext
@@ -268,7 +269,7 @@ def named_instances(
     alike = _alike([i for known in planner.instances.values() for i in known.values()])
     names: dict[Instance, str] = {}
     kept: list[tuple[str, Instance]] = []
-    taken = {f.name for f in planner.module.functions}
+    fresh = FreshNames({f.name for f in planner.module.functions})
     for function in planner.module.functions:
         ordered = sorted(
             planner.instances.get(function.name, {}).items(),
@@ -277,20 +278,12 @@ def named_instances(
         classes: dict[int, str] = {}
         for _, instance in ordered:
             if alike[instance] not in classes:
-                name = function.name if not classes else _unused(function.name, taken)
-                taken.add(name)
+                name = function.name if not classes else fresh.fresh(function.name)
                 classes[alike[instance]] = name
                 kept.append((name, instance))
             names[instance] = classes[alike[instance]]
     for name, instance in kept:
         yield name, instance, names
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    count = 1
-    while f"{name}.{count}" in taken:
-        count += 1
-    return f"{name}.{count}"
 
 
 def _alike(instances: list[Instance]) -> dict[Instance, int]:

@@ -37,6 +37,7 @@ from typing import ClassVar, final
 from reference_vm.analysis.compatibility import bound_symbols, symbols_in
 from reference_vm.analysis.recursion import CLOSURE
 from reference_vm.ir import rewrite
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -55,7 +56,6 @@ from reference_vm.ir.nodes import (
     with_blocks,
 )
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.passes.properties import is_primitive
 from reference_vm.passes.told_dims import in_expression, with_told_dims
 from reference_vm.types import ShapeType, TensorType, TupleType, Type
 from reference_vm.types.dim import symbol
@@ -72,13 +72,13 @@ class LambdaLift:
 
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` without closures; each function is followed by those made of it."""
-        taken = {f.name for f in module.functions}
+        names = FreshNames({f.name for f in module.functions})
         functions: list[Function] = []
         for function in module.functions:
-            if is_primitive(function):
+            if function.is_primitive:
                 functions.append(function)
                 continue
-            lifter = _Lifter(function, taken)
+            lifter = _Lifter(function, names)
             lifted = lifter.run() if _has_closures(function) else function
             functions += (lifted, *lifter.made)
         return with_told_dims(module.with_functions(functions))
@@ -94,7 +94,7 @@ class _Lifter:
     """Lifts the closures of one function, those inside others first."""
 
     function: Function
-    taken: set[str]
+    names: FreshNames
     made: list[Function] = field(default_factory=list)
     constants: dict[Var, Constant | Weight] = field(default_factory=dict)
 
@@ -137,7 +137,7 @@ class _Lifter:
             shape = Var(f"{binding.var.name}.dims", ShapeType(dims))
             yield Binding(shape, ShapeLiteral(dims, closure.span))
             captured.append(shape)
-        ref = GlobalRef(self._unused(f"{self.function.name}.{binding.var.name}"))
+        ref = GlobalRef(self.names.fresh(f"{self.function.name}.{binding.var.name}"))
         self.made.append(self._function(ref.name, closure, captured, free))
         value: Expr = FunctionValue(ref, closure.span)
         if captured:
@@ -161,14 +161,6 @@ class _Lifter:
             tuple(b for b in self.function.bounds if b.symbol in known),
             span=closure.span,
         )
-
-    def _unused(self, name: str) -> str:
-        candidate, count = name, 0
-        while candidate in self.taken:
-            count += 1
-            candidate = f"{name}.{count}"
-        self.taken.add(candidate)
-        return candidate
 
 
 def _bound_by(variables: Iterable[Var]) -> frozenset[str]:

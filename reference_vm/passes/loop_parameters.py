@@ -28,6 +28,7 @@ from reference_vm.analysis.locality import Locality
 from reference_vm.analysis.loops import Loop, loop
 from reference_vm.analysis.recursion import mentioned
 from reference_vm.ir import rewrite
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -71,7 +72,8 @@ def with_loop_parameters(
     if not added:
         return module, {}
     wrapped = _entered(module) & added.keys()
-    inner = {name: _unused(f"{name}.loop", module) for name in wrapped}
+    names = FreshNames({f.name for f in module.functions})
+    inner = {name: names.fresh(f"{name}.loop") for name in wrapped}
     functions: list[Function] = []
     for function in module.functions:
         changed = _with_arguments(function, added, inner)
@@ -183,14 +185,6 @@ def _wrapper(function: Function, wanted: Sequence[Added], inner: str) -> Functio
     result = Var("result", function.result)
     call = Binding(result, Invoke(GlobalRef(inner), args, span=function.span))
     return replace(function, params=params, body=Block((call,), result))
-
-
-def _unused(name: str, module: Module) -> str:
-    taken, candidate, count = {f.name for f in module.functions}, name, 0
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}.{count}"
-    return candidate
 
 
 __all__ = ["Added", "with_loop_parameters"]

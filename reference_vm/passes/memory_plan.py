@@ -102,7 +102,7 @@ class Work:
         if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
             return None
         found = self.module.by_name[value.callee.name]
-        return found if found.attrs.get("primitive") is True else None
+        return found if found.is_primitive else None
 
     def is_placed(self, binding: Binding) -> bool:
         """Whether a binding writes its results where a plan says."""

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -53,9 +54,9 @@ class PackWeights:
 
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` with the packed variants of its primitive functions at the end."""
-        primitives = {f.name: f for f in module.functions if f.attrs.get("primitive") is True}
+        primitives = {f.name: f for f in module.functions if f.is_primitive}
         wanted = {name: _packs(f, ctx) for name, f in primitives.items()}
-        packer = _Packer(wanted, {f.name for f in module.functions})
+        packer = _Packer(wanted, FreshNames({f.name for f in module.functions}))
         functions = [f if f.name in primitives else packer.function(f) for f in module.functions]
         made = [packer.variant(primitives[name]) for name in packer.variants]
         read = {ref for f in functions for ref in _invoked(f)}
@@ -87,7 +88,7 @@ class _Packer:
     """Rewrites the functions of one module."""
 
     wanted: Mapping[str, tuple[int, ...]]
-    taken: set[str]
+    names: FreshNames
     variants: dict[str, str] = field(default_factory=dict)
     """The name of the packed variant of each primitive function that has one."""
 
@@ -141,10 +142,5 @@ class _Packer:
 
     def _variant(self, callee: GlobalRef) -> GlobalRef:
         if callee.name not in self.variants:
-            name, number = f"{callee.name}.packed", 0
-            while name in self.taken:
-                number += 1
-                name = f"{callee.name}.packed.{number}"
-            self.taken.add(name)
-            self.variants[callee.name] = name
+            self.variants[callee.name] = self.names.fresh(f"{callee.name}.packed")
         return GlobalRef(self.variants[callee.name])

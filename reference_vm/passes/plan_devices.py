@@ -43,7 +43,7 @@ from reference_vm.passes.instances import Instance, InstancePlanner, named_insta
 from reference_vm.passes.placement import Places
 from reference_vm.passes.placer import Placer
 from reference_vm.passes.policies import Policies
-from reference_vm.passes.properties import is_placed, is_primitive
+from reference_vm.passes.properties import is_placed
 from reference_vm.types import Attrs, AttrValue, TensorType, VirtualDevice, leaves, map_tensors
 
 NOT_PROVEN: Final = "not proven minimal"
@@ -94,14 +94,14 @@ def plan(module: Module, ctx: PassContext) -> InstancePlanner:
     by_name = planner.module.by_name
     entries = sorted(f.name for f in planner.module.entries)
     for name in (*entries, *sorted(by_name)):
-        if name in planner.instances or is_primitive(by_name[name]):
+        if name in planner.instances or by_name[name].is_primitive:
             continue
         try:
             planner.plan(name)
         except CompileError as error:
             problems.extend(error.diagnostics)
             planner.give_up()
-    kernels = [f for f in planner.module.functions if is_primitive(f)]
+    kernels = [f for f in planner.module.functions if f.is_primitive]
     for function in kernels:
         if function.name not in planner.instances:
             problems.extend(_unplaced(function))

@@ -79,7 +79,7 @@ class PlanMemory:
     def _function(
         self, function: Function, module: Module, ctx: PassContext, is_called: bool
     ) -> Function:
-        if function.attrs.get("primitive") is True or any(map(_is_planned, walk(function.body))):
+        if function.is_primitive or any(map(_is_planned, walk(function.body))):
             return function
         shared = aliases(function, module, ctx.ops)
         owned = owners(function, ctx.ops, counted(function, module, shared, is_called))

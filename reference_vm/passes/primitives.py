@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
+from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import (
     Binding,
     Block,
@@ -48,8 +49,8 @@ _NAMED: Final = 5
 class PrimitiveTable:
     """Primitive functions made so far, by structure."""
 
-    taken: set[str]
-    """Names of functions that the module has."""
+    names: FreshNames
+    """Has the names of functions that the module has."""
 
     functions: list[Function] = field(default_factory=list)
     _known: dict[Hashable, GlobalRef] = field(default_factory=dict)
@@ -78,13 +79,7 @@ class PrimitiveTable:
         base = ops[0] if len(ops) == 1 else "_".join(("fused", *ops[:_NAMED]))
         if len(ops) > _NAMED:
             base = f"{base}_and_{len(ops) - _NAMED}_more"
-        base = base.replace(".", "_")
-        name, number = base, 0
-        while name in self.taken:
-            number += 1
-            name = f"{base}.{number}"
-        self.taken.add(name)
-        return name
+        return self.names.fresh(base.replace(".", "_"))
 
 
 _PRIMITIVE: Final = Attrs(primitive=True)

@@ -17,7 +17,6 @@ from reference_vm.ir.nodes import (
     Closure,
     Construct,
     Dataflow,
-    Function,
     GlobalRef,
     If,
     Invoke,
@@ -148,11 +147,6 @@ def _devices(type_: Type | None) -> tuple[VirtualDevice | None, ...]:
     return () if type_ is None else tuple(leaf.vdevice for leaf in tensors(type_))
 
 
-def is_primitive(function: Function) -> bool:
-    """Whether ``function`` is one kernel."""
-    return function.attrs.get("primitive") is True
-
-
 def is_bookkeeping(call: Call, ctx: PassContext) -> bool:
     """Whether ``call`` moves, shows or describes data, so that no kernel computes it."""
     if call.op.startswith("vm.") or call.op in MOVES or call.op == "match_cast":
@@ -162,7 +156,7 @@ def is_bookkeeping(call: Call, ctx: PassContext) -> bool:
 
 def _computing(module: Module, ctx: PassContext) -> Iterator[str]:
     for function in module.functions:
-        if is_primitive(function):
+        if function.is_primitive:
             continue
         for binding in rewrite.walk(function.body):
             value = binding.value
@@ -182,7 +176,7 @@ def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
     for function in module.functions:
         for binding in rewrite.walk(function.body):
             match binding.value:
-                case Invoke(callee=GlobalRef(name=name)) if is_primitive(module.by_name[name]):
+                case Invoke(callee=GlobalRef(name=name)) if module.by_name[name].is_primitive:
                     yield f"%{binding.var.name} has no storage"
 
 
@@ -200,4 +194,4 @@ _CHECKS: Final[Mapping[Property, Check]] = MappingProxyType(
     }
 )
 
-__all__ = ["is_bookkeeping", "is_placed", "is_primitive", "violation"]
+__all__ = ["is_bookkeeping", "is_placed", "violation"]

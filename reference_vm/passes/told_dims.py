@@ -45,7 +45,6 @@ from reference_vm.ir.nodes import (
     ShapeLiteral,
     Var,
 )
-from reference_vm.passes.properties import is_primitive
 from reference_vm.types import AttrValue, Dim, Poly, Shape, ShapeType, Unknown
 from reference_vm.types.dim import symbol, symbols
 
@@ -56,7 +55,7 @@ def with_told_dims(module: Module) -> Module:
     Raises:
         CompileError: A shape or an attribute is made of a symbol that no run can tell.
     """
-    hidden = {f.name: _hidden(f) for f in module.functions if not is_primitive(f)}
+    hidden = {f.name: _hidden(f) for f in module.functions if not f.is_primitive}
     told = {name: found for name, found in hidden.items() if found}
     if not told:
         return module
@@ -67,8 +66,8 @@ def with_told_dims(module: Module) -> Module:
         for name in unknown:
             del told[name]
     functions = [asked[f.name] if f.name in told else f for f in module.functions]
-    passed = [f if is_primitive(f) else _with_arguments(f, module, told) for f in functions]
-    return module.with_functions([f if is_primitive(f) else _without_untold(f) for f in passed])
+    passed = [f if f.is_primitive else _with_arguments(f, module, told) for f in functions]
+    return module.with_functions([f if f.is_primitive else _without_untold(f) for f in passed])
 
 
 def _hidden(function: Function) -> tuple[str, ...]:

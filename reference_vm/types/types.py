@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union, final
 
 from reference_vm.types.device import VirtualDevice
-from reference_vm.types.dim import Dim, Poly, Shape, Unknown, product, substitute
+from reference_vm.types.dim import UNKNOWN, Dim, Poly, Shape, Unknown, product, substitute
 from reference_vm.types.dtype import DType
 
 
@@ -21,6 +21,13 @@ def _dims(shape: Shape | None) -> str:
 
 def str_dim(dim: Dim) -> str:
     return "?" if isinstance(dim, Unknown) else str(dim)
+
+
+def join_shapes(left: Shape | None, right: Shape | None) -> Shape | None:
+    """Return the shape of what has one of two: dims that differ are unknown, or the rank is."""
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple(a if a == b else UNKNOWN for a, b in zip(left, right, strict=True))
 
 
 @final

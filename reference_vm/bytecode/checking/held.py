@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TypeAlias, Union, final
 
 from reference_vm.types import (
-    UNKNOWN,
     AdtType,
     Dim,
     DType,
@@ -24,6 +23,7 @@ from reference_vm.types import (
     Type,
     Unknown,
 )
+from reference_vm.types.types import join_shapes
 
 
 @final
@@ -210,12 +210,12 @@ def joined(left: Held, right: Held) -> Held | None:
     match left, right:
         case (Tensor(), Tensor()) if left.dtype == right.dtype:
             device = left.device if left.device == right.device else None
-            shape = _joined_shapes(left.shape, right.shape)
+            shape = join_shapes(left.shape, right.shape)
             return Tensor(left.dtype, shape, device)
         case (HostData(), HostData()) if left.dtype == right.dtype:
-            return HostData(left.dtype, _joined_shapes(left.shape, right.shape))
+            return HostData(left.dtype, join_shapes(left.shape, right.shape))
         case Dims(), Dims():
-            return Dims(_joined_shapes(left.dims, right.dims))
+            return Dims(join_shapes(left.dims, right.dims))
         case (Items(), Items()) if len(left.items) == len(right.items):
             items = tuple(map(joined, left.items, right.items))
             return None if None in items else Items(tuple(i for i in items if i is not None))
@@ -229,12 +229,6 @@ def joined(left: Held, right: Held) -> Held | None:
             return None
 
 
-def _joined_shapes(left: Shape | None, right: Shape | None) -> Shape | None:
-    if left is None or right is None or len(left) != len(right):
-        return None
-    return tuple(a if a == b else UNKNOWN for a, b in zip(left, right, strict=True))
-
-
 def joined_types(left: Type, right: Type) -> Type:
     """Return the type of what is of one of two types that agree; dims that differ are unknown.
 
@@ -242,9 +236,9 @@ def joined_types(left: Type, right: Type) -> Type:
     """
     match left, right:
         case TensorType(), TensorType():
-            return TensorType(left.dtype, _joined_shapes(left.shape, right.shape), right.vdevice)
+            return TensorType(left.dtype, join_shapes(left.shape, right.shape), right.vdevice)
         case ShapeType(), ShapeType():
-            return ShapeType(_joined_shapes(left.dims, right.dims))
+            return ShapeType(join_shapes(left.dims, right.dims))
         case TupleType(), TupleType():
             return TupleType(tuple(map(joined_types, left.items, right.items)))
         case FunctionType(), FunctionType():

@@ -31,7 +31,7 @@ from reference_vm.types.dim import symbols
 
 def check(function: Function) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each symbol that is used unbound, and for wrong bounds."""
-    if function.attrs.get("primitive") is True:
+    if function.is_primitive:
         return
     yield from _bounds(function)
     scope = _Symbols()

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from reference_vm.loops.llvm_code import memory_type
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
-from reference_vm.targets.numba.vectors import Lanes, memory_type, widened
+from reference_vm.targets.numba.vectors import Lanes, widened
 from reference_vm.types import DType
 
 PLANES: Final = (

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
+from reference_vm.loops.llvm_code import memory_type
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
-from reference_vm.targets.numba.vectors import memory_type
 from reference_vm.types import DType
 from reference_vm.types.dtype import Kind
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from reference_vm.jit.panels import VECTORS
+from reference_vm.loops.llvm_code import memory_type
 from reference_vm.targets.numba.assembly import Assembly, Value
-from reference_vm.targets.numba.vectors import Lanes, Registers, lanes, memory_type, widened
+from reference_vm.targets.numba.vectors import Lanes, Registers, lanes, widened
 from reference_vm.types.dtype import BF16, F16, DType
 
 _LINE: Final = 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from reference_vm.loops.llvm_code import bf16_bits
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
 from reference_vm.types import DType
@@ -46,15 +47,7 @@ def narrowed(out: Assembly, value: Value, dtype: DType) -> Value:
     """Return an f32 as the bits of a bf16, or as an f16; NaN becomes a quiet one."""
     if dtype != BF16:
         return out.step(f"fptrunc float {value} to half")
-    bits = out.step(f"bitcast float {value} to i32")
-    high = out.step(f"lshr i32 {bits}, 16")
-    odd = out.step(f"and i32 {high}, 1")
-    rounding = out.step(f"add i32 {odd}, 32767")
-    rounded = out.step(f"lshr i32 {out.step(f'add i32 {bits}, {rounding}')}, 16")
-    quiet = out.step(f"or i32 {high}, 64")
-    nan = out.step(f"fcmp uno float {value}, {value}")
-    chosen = out.step(f"select i1 {nan}, i32 {quiet}, i32 {rounded}")
-    return out.step(f"trunc i32 {chosen} to i16")
+    return bf16_bits(out.step, value)
 
 
 __all__ = ["RoundForm", "narrowed", "print_round"]

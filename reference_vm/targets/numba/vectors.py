@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from reference_vm.loops.llvm_code import bf16_value
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.types import DType
 from reference_vm.types.dtype import BF16, F16, F32, F64, I32
@@ -159,23 +160,16 @@ def lanes(dtype: DType, found: Registers) -> Lanes:
     return Lanes(element, found.width * 8 // _BITS[element])
 
 
-def memory_type(dtype: DType) -> str:
-    """Return the LLVM type of an element in memory."""
-    named = {"f64": "double", "f32": "float", "f16": "half", "bf16": "i16"}
-    return named.get(dtype.name, f"i{dtype.bits}")
-
-
 def widened(out: Assembly, value: Value, dtype: DType) -> Value:
     """Return one element, as it is in memory, in the type that sums are kept in."""
     if dtype == F16:
         return out.step(f"fpext half {value} to float")
     if dtype == BF16:
-        high = out.step(f"shl i32 {out.step(f'zext i16 {value} to i32')}, 16")
-        return out.step(f"bitcast i32 {high} to float")
+        return bf16_value(out.step, value)
     if dtype.is_integer and dtype.bits < 32:
         signed = "sext" if dtype.name.startswith("i") else "zext"
         return out.step(f"{signed} i{dtype.bits} {value} to i32")
     return value
 
 
-__all__ = ["Lanes", "Registers", "lanes", "memory_type", "registers", "widened"]
+__all__ = ["Lanes", "Registers", "lanes", "registers", "widened"]

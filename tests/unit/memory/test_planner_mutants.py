@@ -50,7 +50,7 @@ class Mutant:
     more: str = ""
 
 
-def _views_make_memory(self: Any, op: str) -> bool:
+def _views_make_memory(ops: Any, op: str) -> bool:
     return False
 
 
@@ -113,7 +113,7 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
             %c: {N} = cumulative_sum(%b, axis = 1)
             %d: {N} = add(%v, %c)
             return %d""",
-        {(owners_module._Roots, "_is_view"): _views_make_memory},
+        {(owners_module, "is_view"): _views_make_memory},
     ),
     "killed-too-early": Mutant(
         "after its memory is given back",
