@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -97,6 +98,12 @@ def _is_close(found: npt.NDArray[Any], wanted: npt.NDArray[Any], dtype: np.dtype
     scale = float(np.abs(wanted[finite]).max(initial=0))
     limit = 4 * float(ml_dtypes.finfo(dtype).eps) * scale
     return bool((np.abs(found[finite] - wanted[finite]) <= limit).all())
+
+
+def listed(path: Path) -> list[Result]:
+    """Return the ends that a file lists."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Result(*row) for row in csv.reader(file, delimiter="\t")]
 
 
 def lines(found: Iterable[Result]) -> Iterator[str]:

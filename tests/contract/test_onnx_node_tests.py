@@ -6,12 +6,10 @@ anew, ``python -m tests.contract.onnx_nodes``, and read the difference.
 
 from __future__ import annotations
 
-import csv
-
 import onnx
 import pytest
 
-from tests.contract.onnx_nodes import EXPECTED, Result, results
+from tests.contract.onnx_nodes import EXPECTED, Result, listed, results
 
 WRITTEN_WITH = "1.23"
 """The version of onnx whose node tests the file lists; another has others."""
@@ -19,8 +17,7 @@ WRITTEN_WITH = "1.23"
 
 @pytest.fixture(scope="module")
 def expected() -> list[Result]:
-    with EXPECTED.open(encoding="utf-8", newline="") as file:
-        return [Result(*row) for row in csv.reader(file, delimiter="\t")]
+    return listed(EXPECTED)
 
 
 def test_no_node_test_is_expected_to_be_wrong(expected: list[Result]) -> None:

@@ -6,20 +6,17 @@ list anew.
 
 from __future__ import annotations
 
-import csv
-
 import onnx
 import pytest
 
-from tests.contract.onnx_nodes import Result
+from tests.contract.onnx_nodes import Result, listed
 from tests.contract.onnx_suites import EXPECTED, results
 from tests.contract.test_onnx_node_tests import WRITTEN_WITH
 
 
 @pytest.fixture(scope="module")
 def expected() -> list[Result]:
-    with EXPECTED.open(encoding="utf-8", newline="") as file:
-        return [Result(*row) for row in csv.reader(file, delimiter="\t")]
+    return listed(EXPECTED)
 
 
 def test_no_stored_test_is_expected_to_be_wrong(expected: list[Result]) -> None:

@@ -67,9 +67,9 @@ class Cell:
         Raises:
             CompileError: The operator does not take such operands.
         """
-        types = [_type(given) for given in self.operands]
+        types = [type_of(given) for given in self.operands]
         contents = [
-            _content(given) if is_known else None
+            content_of(given) if is_known else None
             for given, is_known in zip(self.operands, known, strict=True)
         ]
         return infer_call(self.op, types, self.attrs, contents)
@@ -90,13 +90,15 @@ def _shown(given: Given) -> str:
     return f"{from_numpy(given.dtype)}{list(given.shape)}"
 
 
-def _type(given: Given) -> Type | None:
+def type_of(given: Given) -> Type | None:
+    """Return the type of what is given as an operand."""
     if isinstance(given, np.ndarray):
         return TensorType(from_numpy(given.dtype), given.shape)
     return None if given is None else ShapeType(given)
 
 
-def _content(given: Given) -> Content | None:
+def content_of(given: Given) -> Content | None:
+    """Return the elements of a small vector of integers, which shapes are told by."""
     small = isinstance(given, np.ndarray) and given.dtype.kind in "iu" and given.ndim <= 1
     return tuple(int(v) for v in given.ravel()) if small else None  # type: ignore[union-attr]
 

@@ -32,7 +32,7 @@ from reference_vm.types import (
 )
 from reference_vm.types.arrays import from_numpy
 from reference_vm.types.dim import evaluate, symbol
-from tests.property.grid_cells import Cell, Given, cells
+from tests.property.grid_cells import Cell, Given, cells, content_of, type_of
 
 Dims: TypeAlias = "tuple[int, ...]"
 Told: TypeAlias = Union["tuple[Dims | None, ...]", str]
@@ -118,7 +118,7 @@ def inferred(cell: Cell) -> Told:
 
 def foretold(cell: Cell) -> Told:
     """Return what the shape function says, as the runtime asks it before a launch."""
-    types = [_type(given) for given in cell.operands]
+    types = [type_of(given) for given in cell.operands]
     told = shape_function(_primitive(cell, types), {cell.op.name: cell.op})
     reads = iter(told.reads)
     inputs = [_input(g, next(reads)) for g in cell.operands if g is not None]
@@ -181,7 +181,7 @@ class Loose:
 def loosened(cell: Cell, rng: random.Random) -> Loose:
     """Return the rule's answer after hiding dims: as symbols, equal sizes alike, or unknown."""
     values: dict[str, int] = {}
-    types = [_loose(_type(g), rng, values) for g in cell.operands]
+    types = [_loose(type_of(g), rng, values) for g in cell.operands]
     tell = rng.random() < 0.7
     contents: list[Content | None] = [
         _content(g) if isinstance(g, tuple) or (tell and cell.op.is_host_operand(i)) else None
@@ -209,17 +209,8 @@ def _loose(type_: Type | None, rng: random.Random, values: dict[str, int]) -> Ty
     return TensorType(type_.dtype, tuple(shape))
 
 
-def _type(given: Given) -> Type | None:
-    if isinstance(given, np.ndarray):
-        return TensorType(from_numpy(given.dtype), given.shape)
-    return None if given is None else ShapeType(given)
-
-
 def _content(given: Given) -> Content | None:
-    if isinstance(given, tuple):
-        return given
-    small = isinstance(given, np.ndarray) and given.dtype.kind in "iu" and given.ndim <= 1
-    return tuple(int(v) for v in given.ravel()) if small else None  # type: ignore[union-attr]
+    return given if isinstance(given, tuple) else content_of(given)
 
 
 def _primitive(cell: Cell, types: Sequence[Type | None]) -> Function:

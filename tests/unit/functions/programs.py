@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 import reference_vm as rv
+from tests.unit.session.in_use import in_use
 
 MAPS: Final = ("host=cpu:0,accel=cpu:0", "host=cpu:0,accel=sim:0", "host=sim:1,accel=sim:0")
 
@@ -65,11 +66,6 @@ def sessions(text: str) -> Iterator[tuple[str, rv.Session]]:
                 executor = "interpreted" if interpreter else "native"
                 session = rv.Session(compiled, checked=True, interpreter=interpreter)
                 yield f"{devices} {name} {executor}", session
-
-
-def in_use(session: rv.Session) -> dict[str, int]:
-    """Return the bytes that are in use on each device."""
-    return {name: memory.current for name, memory in session.memory().items()}
 
 
 def run_everywhere(text: str, *args: Any, entry: str = "main") -> Iterator[tuple[str, Any]]:

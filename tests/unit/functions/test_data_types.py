@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
-from tests.unit.functions.programs import (
-    LENGTH,
-    LISTS,
-    MAPS,
-    in_use,
-    program,
-    run_everywhere,
-    sessions,
-)
+from tests.unit.functions.programs import LENGTH, LISTS, MAPS, program, run_everywhere, sessions
+from tests.unit.session.in_use import in_use
 
 X = np.array([1, 2], np.float32)
 Y = np.array([10, 20], np.float32)

@@ -7,7 +7,8 @@ import pytest
 
 import reference_vm as rv
 from reference_vm.runtime import calls
-from tests.unit.functions.programs import COUNTDOWN, LISTS, MAPS, WAYS, in_use, program
+from tests.unit.functions.programs import COUNTDOWN, LISTS, MAPS, WAYS, program
+from tests.unit.session.in_use import in_use
 
 ZEROS = np.zeros(4, np.float32)
 

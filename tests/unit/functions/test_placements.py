@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
-from tests.unit.functions.programs import LISTS, in_use, program
+from tests.unit.functions.programs import LISTS, program
+from tests.unit.session.in_use import in_use
 
 TEXT = program(
     LISTS,

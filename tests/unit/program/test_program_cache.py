@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import reference_vm as rv
 from reference_vm.ir import structural
 from reference_vm.jit.object_cache import PROGRAMS, VARIABLE
 from reference_vm.passes import pipeline
-from reference_vm.program import container, identity
+from reference_vm.program import identity
 from reference_vm.program.cache import LEAST
 from reference_vm.program.program import Program
-from reference_vm.program.saving import members_of
+from tests.unit.program.files import saved
 
 
 def text(length: int = LEAST, name: str = "v", value: float = 0.5) -> str:
@@ -60,19 +59,13 @@ def made(program_text: str, **options: Any) -> Program:
     return rv.compile(rv.parse(program_text, "a.hir"), "accel=sim:0", **options)
 
 
-def content(program: Program) -> bytes:
-    file = io.BytesIO()
-    container.write(file, members_of(program))
-    return file.getvalue()
-
-
 def test_a_program_is_compiled_once(folder: Path, compiled: list[int]) -> None:
     first, second = made(text()), made(text())
 
     assert len(compiled) == 1
     assert second.proven
     assert structural.equal(first.module, second.module)
-    assert content(first) == content(second)
+    assert saved(first) == saved(second)
     x = np.array([1, 2, 3], "f4")
     for entry in (rv.Session(first), rv.Session(second)):
         np.testing.assert_array_equal(entry.run("main", x), rv.Session(first).run("main", x))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
+from tests.unit.session.in_use import in_use
 from tests.unit.session.test_failures import failure
-from tests.unit.session.test_runs import X, in_use, loaded, of_kind
+from tests.unit.session.test_runs import X, loaded, of_kind
 
 BRANCH = (
     "(%c: bool[], %x: f32[4]) -> f32[4] @host {\n"

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
+from tests.unit.session.in_use import in_use
 from tests.unit.session.test_failures import failure
 
 EXECUTORS: Final = ("native", "interpreter")
@@ -421,22 +422,18 @@ def test_an_error_is_located_and_leaves_nothing_behind(row: Row, place: str, exe
     program = rv.compile(module, f"host=cpu:0,accel={place}", default="accel", check=True)
     session = rv.Session(program, interpreter=executor == "interpreter")
     first = session.run("main", *row.right)
-    held = _held(session)
+    held = in_use(session)
 
     for _ in range(2):
         found = failure(lambda: session.run("main", *row.wrong))
         assert found.code == row.code
         assert row.says in found.message
         assert (found.span and found.span.line) == (row.line or 3)
-        assert _held(session) == held
+        assert in_use(session) == held
         again = session.run("main", *row.right)
         for one, other in zip(_leaves(first), _leaves(again), strict=True):
             np.testing.assert_array_equal(one, other)
-        assert _held(session) == held
-
-
-def _held(session: rv.Session) -> dict[str, int]:
-    return {device: memory.current for device, memory in session.memory().items()}
+        assert in_use(session) == held
 
 
 def _leaves(value: Any) -> list[Any]:

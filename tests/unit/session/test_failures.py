@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
-from tests.unit.session.test_runs import MAP, X, in_use, loaded
+from tests.unit.session.in_use import in_use
+from tests.unit.session.test_runs import MAP, X, loaded
 
 TAKE = (
     "(%x: f32[4], %i: i64[2]) -> f32[2] @host {\n"

@@ -13,6 +13,7 @@ import reference_vm as rv
 from reference_vm.diagnostics import CompileError
 from reference_vm.passes import pipeline
 from reference_vm.runtime.trace import Record
+from tests.unit.session.in_use import in_use
 
 MAP = "host=cpu:0,accel=sim:0"
 X = np.arange(4, dtype=np.float32)
@@ -26,10 +27,6 @@ def loaded(body: str, device_map: str = MAP, **options: Any) -> rv.Session:
 
 def of_kind(session: rv.Session, *kinds: str) -> list[Record]:
     return [record for record in session.trace if record.kind in kinds]
-
-
-def in_use(session: rv.Session) -> dict[str, int]:
-    return {name: memory.current for name, memory in session.memory().items()}
 
 
 SHARED_INPUT = """(%a: f32[n], %b: f32[n], %c: f32[n]) -> f32[n] @host {

@@ -76,7 +76,7 @@ ROW_RESULT = (
 
 def only_kernel(source: tuple[str, str]) -> Function:
     module = fused(placed(*source))
-    primitives = [f for f in module.functions if f.attrs.get("primitive") is True]
+    primitives = [f for f in module.functions if f.is_primitive]
     assert len(primitives) == 1, [f.name for f in primitives]
     return primitives[0]
 

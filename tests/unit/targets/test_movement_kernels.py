@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_vm.ir.nodes import Function
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numpy import NUMPY
-from reference_vm.types import Attrs, TensorType
-from reference_vm.types.arrays import from_numpy
-from tests.unit.targets.judged import native, run_in_parts
-from tests.unit.targets.kernels import one_call
+from tests.unit.targets.judged import function_of, native, run_in_parts
 
 Array = Any
 
@@ -26,14 +22,9 @@ def _ints(*values: int) -> Array:
     return np.array(values, np.int64)
 
 
-def _function(op: str, operands: Sequence[Array], **attrs: Any) -> Function:
-    types = [TensorType(from_numpy(x.dtype), x.shape) for x in operands]
-    return one_call(OPS[op], types, Attrs(**attrs))
-
-
 def _check(op: str, operands: Sequence[Array], **attrs: Any) -> None:
     """Fail unless the machine code does what the library does, whole and in parts."""
-    function = _function(op, operands, **attrs)
+    function = function_of(op, operands, **attrs)
     count = len(getattr(function.result, "items", (0,)))
     expected = NUMPY.compile(function, "cpu")(np, operands, [None] * count)
     kernel = native(function)
@@ -109,6 +100,6 @@ def test_a_view(op: str, operands: Any, attrs: Any) -> None:
 
 def test_what_the_data_makes_wrong_is_told() -> None:
     x, one = _numbers(4), _ints(1)
-    kernel = native(_function("slice", [x, one, one, one, one]))
+    kernel = native(function_of("slice", [x, one, one, one, one]))
     with pytest.raises(DataError, match="steps of 0"):
         kernel(np, [x, _ints(0), _ints(2), _ints(0), _ints(0)], [None])
