@@ -32,6 +32,7 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "speed.md"
 SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "chain_beside_tvm": ("apache-tvm",),
+        "chain_speed": ("apache-tvm",),
         "fused_elementwise": ("jax",),
         "minilm": ("onnxruntime",),
         "model_speed": ("onnxruntime",),

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.words import apart, call, call_pair, load, load_byte, store, store_byte
-from reference_vm.runtime.native.layout import WORD, BufferEntry, Form, Job, Plan, Slot, State
+from reference_vm.runtime.native.layout import (
+    FOREIGN,
+    OBJECT,
+    WORD,
+    BufferEntry,
+    Form,
+    Job,
+    Plan,
+    Slot,
+    State,
+)
 from reference_vm.runtime.native.memory import allocate, entry_of, release
 from reference_vm.runtime.native.opcodes import Launch, Result
 
@@ -164,6 +174,25 @@ def poison_results(pc: int, frame: int) -> int:
         if pattern != 0 and reads(pc, frame, slot, operands) == 0:
             spoil(load(slot, Slot.ADDRESS), load(form, Form.NBYTES), pattern)
     return 0
+
+
+def poison(state: int, frame: int, pc: int) -> int:
+    """Make tensors unreadable whose memory is the run's; those that are not here are Python's."""
+    count = load(pc, 1)
+    elsewhere = 0
+    for i in range(count):
+        slot = frame + load(pc, 2 + i) * WORD
+        entry = entry_of(state, load(slot, Slot.REFERENCE))
+        form = load(slot, Slot.FORM)
+        if load(slot, Slot.REFERENCE) == OBJECT:
+            elsewhere = 1
+        elif entry != 0 and form != 0 and load(entry, BufferEntry.CLASS) > 0:
+            pattern = load(form, Form.POISON)
+            if pattern != 0:
+                spoil(load(slot, Slot.ADDRESS), load(form, Form.NBYTES), pattern)
+        elif entry != 0 and load(entry, BufferEntry.CLASS) == FOREIGN:
+            elsewhere = 1
+    return 0 if elsewhere else pc + (2 + count) * WORD
 
 
 def compute(state: int, pc: int, frame: int, plan: int) -> int:
@@ -342,6 +371,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     reads,
     spoil,
     poison_results,
+    poison,
     compute,
     launch,
     call_from,

@@ -23,6 +23,7 @@ from reference_vm.runtime.native.kernels import (
     launch_2,
     launch_3,
     launch_one,
+    poison,
 )
 from reference_vm.runtime.native.layout import WORD, Command, Frame, Left, State
 from reference_vm.runtime.native.moves import (
@@ -83,6 +84,8 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
                 to = kill(state, frame, pc)
             case Op.SHARE:
                 to = share_slots(state, frame, pc)
+            case Op.POISON:
+                to = poison(state, frame, pc)
             case Op.CONSTANT:
                 to = constant(frame, pc)
             case Op.MOVE:

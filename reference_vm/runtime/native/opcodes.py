@@ -31,6 +31,9 @@ class Op(IntEnum):
     LAUNCH_2 = 20
     LAUNCH_3 = 21
 
+    POISON = 22
+    """count; s of each. A checked run makes the tensors unreadable."""
+
     CONSTANT = 2
     """s, address, reference, form."""
 

@@ -27,6 +27,7 @@ from reference_vm.bytecode.instructions import (
     MakeTuple,
     MatchCast,
     Move,
+    Poison,
     Project,
     ReadHost,
     Register,
@@ -283,6 +284,8 @@ class _Translator:
                 return self._list(Op.RETURN, (source,))
             case Kill(registers=registers):
                 return self._list(Op.KILL, registers)
+            case Poison(registers=registers):
+                return self._list(Op.POISON, registers if self.around.checked else ())
             case Share(registers=registers):
                 return self._list(Op.SHARE, registers)
             case _:
