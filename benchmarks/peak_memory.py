@@ -111,7 +111,7 @@ def measure(model: ModelFile) -> Row:
     """
     path = fetch(model)
     module = rv.from_onnx(path)
-    session = Session(rv.compile(module), interpreter=True)
+    session = Session(rv.compile(module))
     given = inputs_for(model, declared_shapes(path))
     session.run("main", *(given[p.name] for p in module.by_name["main"].params))
     found = peaks(session.trace)

@@ -36,6 +36,7 @@ from reference_vm.program.members import (
     VERSION,
     WEIGHTS,
 )
+from reference_vm.program.memory import memory_problems
 from reference_vm.program.program import ModuleText, Program
 from reference_vm.program.saving import digest
 from reference_vm.program.tensors import TensorsError
@@ -46,15 +47,21 @@ _LISTED: Final = 8
 """Problems of bytecode that are listed, at most."""
 
 
-def load(path: Path | str) -> Program:
+def load(path: Path | str, *, check: bool = False) -> Program:
     """Return the program that `Program.save` wrote, ready for a `Session`. No pass is run.
+
+    With ``check``, its use of memory is followed along every path (`bytecode.memory_check`).
 
     Raises:
         CompileError: The file cannot be read, is no such program, is damaged, or is of another
-            version; or a device that the program needs is not here.
+            version; or a device that the program needs is not here; or memory is used wrongly.
     """
     program = read(path)
     _check_devices(program)
+    found = memory_problems(program) if check else []
+    if found:
+        reason = "\n  ".join(["memory is used wrongly:", *found[:_LISTED]])
+        raise CompileError(catalog.invalid_program(str(path), CODE, reason))
     return program
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import reference_vm as rv
 from reference_vm.bytecode.disassembler import disassemble
+from reference_vm.bytecode.instructions import Kill
 from reference_vm.ir import structural
 from tests.unit.program.programs import EXAMPLES
 
@@ -53,6 +55,29 @@ def test_nothing_is_lost(name: str, tmp_path: Path) -> None:
     assert loaded.executor == program.executor
     kernels = [list(map(structural.digest, p.primitives)) for p in (program, loaded)]
     assert kernels[0] == kernels[1]
+
+
+@NAMES
+def test_use_of_memory_is_checked_when_asked_for(name: str, tmp_path: Path) -> None:
+    EXAMPLES[name].program().save(tmp_path / "a.rvm")
+    rv.load(tmp_path / "a.rvm", check=True)
+
+
+def test_memory_that_never_goes_is_found_when_asked_for(tmp_path: Path) -> None:
+    """Such a file does no harm, so loading without the check takes it."""
+    text = """module { fn @main(%a: f32[n]) -> f32[n] {
+      %b = cumulative_sum(%a, axis = 0) %c = cumulative_sum(%b, axis = 0) return %c } }"""
+    program = rv.compile(rv.parse(text))
+    (code,) = program.executable.functions
+    kept = tuple(i for i in code.instructions if not isinstance(i, Kill))
+    leaking = replace(program.executable, functions=(replace(code, instructions=kept),))
+    replace(program, executable=leaking).save(tmp_path / "a.rvm")
+
+    rv.load(tmp_path / "a.rvm")
+    with pytest.raises(
+        rv.CompileError, match=r"the memory of main/%b \(at 1\) is never given back"
+    ):
+        rv.load(tmp_path / "a.rvm", check=True)
 
 
 @NAMES
