@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 
 import reference_vm as rv
 from benchmarks.figures import figure
-from benchmarks.side_by_side import in_turn, ratio, two_threads, unhampered
+from benchmarks.side_by_side import SETTLE, in_turn, ratio, two_threads, unhampered
 from reference_vm.session import Session
 
 LAYERS: Final[
@@ -41,7 +41,8 @@ JUDGED: Final = 1e-3
 
 ROUNDS: Final = 9
 
-PAUSE: Final = 0.005
+TURN: Final = 0.02
+"""Seconds that each runs before the other does."""
 
 
 def model(x: tuple[int, ...], w: tuple[int, ...], attributes: dict[str, Any]) -> onnx.ModelProto:
@@ -72,7 +73,7 @@ def main() -> int:
             "reference_vm": partial(ours.run, "main", x),
             "onnxruntime": partial(theirs.run, None, {"x": x}),
         }
-        spent = in_turn(contenders, rounds=ROUNDS, pause=PAUSE)
+        spent = in_turn(contenders, rounds=ROUNDS, pause=SETTLE, turn=TURN)
         found = ratio(spent, "reference_vm", "onnxruntime")
         medians = {who: statistics.median(times) for who, times in spent.items()}
         listed = ", ".join(f"{who} {seconds * 1e3:.2f} ms" for who, seconds in medians.items())

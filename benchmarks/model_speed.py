@@ -24,7 +24,7 @@ from benchmarks.real_models.fetch import Unavailable, fetch
 from benchmarks.real_models.inputs import inputs_for
 from benchmarks.real_models.lock import ModelFile, models
 from benchmarks.real_models.shapes import declared_shapes
-from benchmarks.side_by_side import in_turn, ratio, two_threads, unhampered
+from benchmarks.side_by_side import SETTLE, in_turn, ratio, two_threads, unhampered
 from reference_vm.diagnostics import CompileError
 from reference_vm.session import Session
 
@@ -40,7 +40,8 @@ SECONDS: Final = 2.0
 ROUNDS: Final = range(5, 60)
 """How many turns a model gets, at least and at most."""
 
-PAUSE: Final = 0.003
+TURN: Final = 0.02
+"""Seconds that each runs before the other does."""
 
 
 @final
@@ -72,7 +73,7 @@ def measure(model: ModelFile, siblings: Sequence[ModelFile] = ()) -> Timing:
         "onnxruntime": partial(theirs.run, None, inputs),
     }
     _check(contenders["reference_vm"](), contenders["onnxruntime"]())
-    spent = in_turn(contenders, rounds=_rounds(contenders), pause=PAUSE)
+    spent = in_turn(contenders, rounds=_rounds(contenders), pause=SETTLE, turn=TURN)
     medians = {who: statistics.median(times) for who, times in spent.items()}
     found = ratio(spent, "reference_vm", "onnxruntime")
     return Timing(model.id, medians["reference_vm"], medians["onnxruntime"], found)
@@ -81,7 +82,7 @@ def measure(model: ModelFile, siblings: Sequence[ModelFile] = ()) -> Timing:
 def _rounds(contenders: Any) -> int:
     """Return how many turns fit the time."""
     once = in_turn(contenders, rounds=1, warm_up=1)
-    fitting = int(SECONDS / (sum(map(sum, once.values())) + 2 * PAUSE))
+    fitting = int(SECONDS / sum(SETTLE + max(TURN, *times) for times in once.values()))
     return min(max(fitting, ROUNDS.start), ROUNDS.stop)
 
 

@@ -37,26 +37,42 @@ def unhampered(module: str, arguments: Sequence[str] = ()) -> int | None:
     return subprocess.run(command, env=environment, check=False).returncode
 
 
+SETTLE: Final = 0.08
+"""Seconds after which the threads of onnxruntime have ceased to look for work: they do for some 40
+ms after each run, on processors that the next contender is to have."""
+
+
 def in_turn(
     contenders: Mapping[str, Callable[[], object]],
     *,
     rounds: int,
     warm_up: int = 3,
     pause: float = 0.0,
+    turn: float = 0.0,
 ) -> dict[str, list[float]]:
     """Return the seconds of each contender in each round.
 
-    ``pause`` seconds pass before each, so that the threads of the one before have come to rest.
+    ``pause`` seconds pass before each turn, so that the threads of the one before have come to
+    rest. A turn is one run, or as many as fit in ``turn`` seconds, of which it is the median.
     """
     spent: dict[str, list[float]] = {name: [] for name in contenders}
-    for turn in range(rounds + warm_up):
+    for number in range(rounds + warm_up):
         for name, run in contenders.items():
             time.sleep(pause)
-            start = time.perf_counter()
-            run()
-            if turn >= warm_up:
-                spent[name].append(time.perf_counter() - start)
+            seconds = _turn(run, turn)
+            if number >= warm_up:
+                spent[name].append(seconds)
     return spent
+
+
+def _turn(run: Callable[[], object], seconds: float) -> float:
+    """Return the median time of the runs that fit in ``seconds``, one at least."""
+    found: list[float] = []
+    while not found or sum(found) < seconds:
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
 
 
 def two_threads(model: Path | onnx.ModelProto) -> Any:
@@ -80,4 +96,4 @@ def within(what: str, value: float, limit: float, unit: str = "") -> bool:
     return figure(what, value, unit, most=limit)
 
 
-__all__ = ["in_turn", "ratio", "two_threads", "unhampered", "within"]
+__all__ = ["SETTLE", "in_turn", "ratio", "two_threads", "unhampered", "within"]
