@@ -34,6 +34,7 @@ from reference_vm.passes.roles import first_use
 from reference_vm.program.cache import Place, place_of
 from reference_vm.program.memory import check_memory
 from reference_vm.program.program import Program
+from reference_vm.program.wellformed import check_bytecode
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.targets.catalog import check_executor, target_for
 from reference_vm.types import DeviceMap, DeviceName, VirtualDevice, leaves
@@ -90,8 +91,9 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         plan_memory: Whether storage is reused by a plan; otherwise each result has its own.
         executor: The target that makes kernels: ``numpy`` or ``numba``.
         weights: The folder of the weights files that the module names.
-        check: Whether each pass is held to its contract, and the bytecode to its use of memory; it
-            then says where values die, so that a session with ``checked=True`` sees a later read.
+        check: Whether each pass is held to its contract, and the bytecode to what `load` asks of it
+            and to its use of memory; it then says where values die, so that a session with
+            ``checked=True`` sees a later read.
 
     Raises:
         CompileError: The program is at fault, or an option is.
@@ -115,6 +117,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     module = pipeline.run(module, passes, ctx, check=check)
     program = assemble(module, device_map=ctx.device_map, executor=executor, weights=folder)
     if check:
+        check_bytecode(program.executable, program.primitives)
         check_memory(program)
     if kept is not None:
         kept.put(program)

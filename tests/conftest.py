@@ -1,4 +1,4 @@
-"""What all tests share: no test is timed, each run tries the same examples, memory is checked.
+"""What all tests share: no test is timed, each run tries the same examples, bytecode is checked.
 
 No program is taken from the cache of programs: what is compiled here is compiled by the code at
 hand, which a test may have changed.
@@ -19,6 +19,7 @@ from reference_vm import compiler
 from reference_vm.bytecode.memory_check import check_memory
 from reference_vm.codegen.emit import emit
 from reference_vm.jit.object_cache import PROGRAMS
+from reference_vm.program.wellformed import check_bytecode
 
 SLOW = [HealthCheck.too_slow]
 
@@ -35,8 +36,8 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _memory_is_checked() -> Iterator[None]:
-    """Hold every program that a test compiles to the checker of its bytecode's use of memory.
+def _bytecode_is_checked() -> Iterator[None]:
+    """Hold every program that a test compiles to what a saved one is held to, and to memory.
 
     Programs so long that this would take seconds are left out.
     """
@@ -44,6 +45,7 @@ def _memory_is_checked() -> Iterator[None]:
     def checked(*args: Any, **options: Any) -> Any:
         code = emit(*args, **options)
         if sum(len(f.instructions) for f in code.executable.functions) <= LONG:
+            check_bytecode(code.executable, code.primitives)
             check_memory(code.executable)
         return code
 

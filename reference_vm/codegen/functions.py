@@ -45,7 +45,6 @@ from reference_vm.ir.nodes import (
 from reference_vm.ir.rewrite import walk
 from reference_vm.ops.definition import OpDef
 from reference_vm.passes.plan_writer import with_deaths
-from reference_vm.types import leaves
 
 
 def emit_function(
@@ -99,9 +98,7 @@ def emit_function(
 def _parameter(function: Function, index: int, tables: Tables) -> Parameter:
     param = function.params[index]
     assert param.type is not None
-    for leaf in leaves(param.type):
-        if leaf.vdevice is not None and leaf.vdevice.device is not None:
-            tables.device(leaf.vdevice.device)
+    tables.add_devices(param.type)
     donated = index in function.donated
     return Parameter(param.name, param.type, param.source, param.span, donated)
 
@@ -223,18 +220,16 @@ class _Body:
                 self.code.append(bc.MakeTuple(registers.of(var), made))
 
     def _if(self, binding: Binding, branch: If, after: Sequence[bc.Register] | None) -> bool:
-        target = self.emitter.registers.of(binding.var)
         site = site_of("if", binding.var, branch.span)
         condition = self.emitter.read(branch.condition, site)
         at_branch = len(self.code)
         self.code.append(bc.Branch(condition, 0))
-        jumps = self._arm(branch.then, target, after)
+        jumps = self._arm(branch.then, binding.var, after)
         self.code[at_branch] = bc.Branch(condition, len(self.code))
-        jumps += self._arm(branch.orelse, target, after)
+        jumps += self._arm(branch.orelse, binding.var, after)
         return self._land(jumps)
 
     def _match(self, binding: Binding, match: Match, after: Sequence[bc.Register] | None) -> bool:
-        target = self.emitter.registers.of(binding.var)
         site = site_of("match", binding.var, match.span)
         jumps: list[int] = []
         for arm in match.arms:
@@ -242,7 +237,7 @@ class _Body:
             found = self.held.found.get(id(arm.body))
             if found:
                 self.code.append(bc.Share(tuple(map(self.emitter.registers.of, found))))
-            jumps += self._arm(arm.body, target, after)
+            jumps += self._arm(arm.body, binding.var, after)
             for at, test in tests:
                 self.code[at] = replace(test, orelse=len(self.code))
             if not tests:
@@ -251,14 +246,16 @@ class _Body:
         self.code.append(bc.Fail("match-failed", message, site))
         return self._land(jumps)
 
-    def _arm(
-        self, block: Block, target: bc.Register, after: Sequence[bc.Register] | None
-    ) -> list[int]:
-        """Emit an arm of a branch; return where it jumps to the branch's end."""
+    def _arm(self, block: Block, result: Var, after: Sequence[bc.Register] | None) -> list[int]:
+        """Emit an arm of a branch; return where it jumps to the branch's end.
+
+        The branch's result has a register only if an arm reaches that end.
+        """
         symbols, on_host = dict(self.emitter.symbols), dict(self.emitter.on_host)
         left = self.block(block, after)
         if not left:
-            self.code.append(bc.Move(target, self.emitter.registers.of(block.result)))
+            made = self.emitter.registers.of(block.result)
+            self.code.append(bc.Move(self.emitter.registers.of(result), made))
             self.code.append(bc.Jump(0))
         self.emitter.symbols, self.emitter.on_host = symbols, on_host
         return [] if left else [len(self.code) - 1]

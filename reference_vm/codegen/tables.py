@@ -24,7 +24,7 @@ from reference_vm.ir.nodes import (
     Var,
     Weight,
 )
-from reference_vm.types import HOST, Attrs, DeviceName, TensorType, TupleType, Type
+from reference_vm.types import HOST, Attrs, DeviceName, TensorType, TupleType, Type, tensors
 
 
 @dataclass
@@ -46,6 +46,12 @@ class Tables:
 
     def device(self, name: DeviceName) -> int:
         return self.devices.setdefault(name, len(self.devices))
+
+    def add_devices(self, type_: Type) -> None:
+        """Add each device that a type says a tensor of such a value lives on."""
+        for tensor in tensors(type_):
+            if tensor.vdevice is not None and tensor.vdevice.device is not None:
+                self.device(tensor.vdevice.device)
 
     def primitive(self, function: Function, kind: str) -> int:
         """Return the kernel of a function marked ``primitive``, for a device kind."""
@@ -85,8 +91,10 @@ class Tables:
         return index
 
     def declare(self, adts: Sequence[Adt]) -> None:
-        """Add the data types of a module."""
+        """Add the data types of a module, and the devices that their fields live on."""
         for index, adt in enumerate(adts):
+            for type_ in (f for c in adt.constructors for f in c.fields):
+                self.add_devices(type_)
             made = tuple(ConstructorSlot(c.name, c.fields) for c in adt.constructors)
             self.data_types.append(DataTypeSlot(adt.name, adt.params, made))
             self._constructors.update({c.name: (index, tag) for tag, c in enumerate(made)})

@@ -16,13 +16,13 @@ from typing import Any, BinaryIO, Final
 from reference_vm.bytecode import serializer
 from reference_vm.bytecode.codec import FormatError, shown
 from reference_vm.bytecode.executable import ConstantSlot, Executable, InlineData, WeightFile
-from reference_vm.bytecode.verifier import Verdict, judge
+from reference_vm.bytecode.verifier import Verdict
 from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Function
 from reference_vm.program import container, tensors
 from reference_vm.program.container import ContainerError
-from reference_vm.program.kernels import KernelError, read_kernels, signature
+from reference_vm.program.kernels import KernelError, read_kernels
 from reference_vm.program.members import (
     CODE,
     FORMAT,
@@ -40,6 +40,7 @@ from reference_vm.program.memory import memory_problems
 from reference_vm.program.program import ModuleText, Program
 from reference_vm.program.saving import digest
 from reference_vm.program.tensors import TensorsError
+from reference_vm.program.wellformed import judged
 from reference_vm.targets.catalog import TARGETS
 from reference_vm.types import DeviceMap, DeviceName, DType
 
@@ -215,7 +216,7 @@ def _lowered(text: str, named: Executable, filled: Executable) -> ModuleText:
 
 def _judged(executable: Executable, kernels: Sequence[Function]) -> Verdict:
     """Return the verdict on bytecode in which nothing is wrong."""
-    verdict = judge(executable, [*map(signature, kernels)])
+    verdict = judged(executable, kernels)
     found = verdict.problems
     if found:
         more = ["…"] if len(found) > _LISTED else []

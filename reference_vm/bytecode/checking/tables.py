@@ -30,8 +30,10 @@ def table_problems(executable: Executable, signatures: Sequence[Signature]) -> P
     for data_type in executable.data_types:
         known = arities | dict.fromkeys(data_type.params, 0)
         for constructor in data_type.constructors:
+            where = f"{data_type.name}.{constructor.name}"
             for type_ in constructor.fields:
-                yield from _unknown_types(f"{data_type.name}.{constructor.name}", type_, known)
+                yield from _unknown_types(where, type_, known)
+                yield from _unknown_devices(executable, where, type_)
     for function in executable.functions:
         for text in _function_problems(executable, function, arities):
             yield f"@{function.name}: {text}"
@@ -54,15 +56,19 @@ def _function_problems(
         for symbol in symbols_in(parameter.type):
             if symbol not in symbols:
                 yield f"%{parameter.name}: {symbol} is no symbol of the function"
-        for tensor in tensors(parameter.type):
-            device = tensor.vdevice.device if tensor.vdevice is not None else None
-            if device is not None and device not in executable.devices:
-                yield f"%{parameter.name}: {device} is not in the table of devices"
+        yield from _unknown_devices(executable, f"%{parameter.name}", parameter.type)
     for type_ in (*(p.type for p in function.params), function.result):
         yield from _unknown_types("a type", type_, arities)
     made = len(function.params) + sum(len(tuple(writes(i))) for i in function.instructions)
     if not len(function.params) <= function.registers <= max(made, 1):
         yield f"has {function.registers} registers, but fills {made} at most"
+
+
+def _unknown_devices(executable: Executable, where: str, type_: Type) -> Problems:
+    for tensor in tensors(type_):
+        device = tensor.vdevice.device if tensor.vdevice is not None else None
+        if device is not None and device not in executable.devices:
+            yield f"{where}: {device} is not in the table of devices"
 
 
 def _unknown_types(where: str, type_: Type, arities: dict[str, int]) -> Problems:

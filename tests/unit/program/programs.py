@@ -115,6 +115,55 @@ _FUNCTIONS: Final = """module {
 }
 """
 
+_LOOPS: Final = """module {
+  vdevice @host, @accel
+  fn @main(%n: i64[], %x: f32[2]) -> f32[2] attrs { entry = true } {
+    %zero = const i64[] 0
+    %more = greater(%n, %zero)
+    %r = if %more {
+      %y = @odd(%n, %x)
+      yield %y
+    } else {
+      %z = @last(%x)
+      yield %z
+    }
+    return %r
+  }
+  fn @odd(%n: i64[], %x: f32[2]) -> f32[2] {
+    %one = const i64[] 1
+    %m = subtract(%n, %one)
+    %y = add(%x, %x)
+    %pair = (%m, %y)
+    %r = match %pair {
+      (%k, %z) => {
+        %s = @main(%k, %z)
+        yield %s
+      }
+    }
+    return %r
+  }
+  fn @last(%x: f32[2]) -> f32[2] {
+    %y = negative(%x)
+    %n = const i64[] 0
+    %r = @end(%n, %y)
+    return %r
+  }
+  fn @end(%n: i64[], %x: f32[2]) -> f32[2] {
+    %one = const i64[] 1
+    %more = less(%n, %one)
+    %r = if %more {
+      %m = add(%n, %one)
+      %y = @end(%m, %x)
+      yield %y
+    } else {
+      yield %x
+    }
+    return %r
+  }
+}
+"""
+"""Branches that no arm reaches the end of, since each ends in a call in its place."""
+
 EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
     {
         "placed": Example(_PLACED, (np.arange(12, dtype="f4").reshape(3, 4), np.ones(4, "f4"))),
@@ -127,6 +176,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "functions": Example(
             _FUNCTIONS, (np.arange(3, dtype="f4"), np.ones(3, "f4"), np.array(False))
         ),
+        "loops": Example(_LOOPS, (np.array(3, "i8"), np.arange(2, dtype="f4"))),
         "shapes": Example(_SHAPES, (np.arange(6, dtype="f4").reshape(2, 3),)),
     }
 )

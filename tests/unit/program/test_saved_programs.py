@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
+from reference_vm import compiler
 from reference_vm.bytecode.disassembler import disassemble
 from reference_vm.bytecode.instructions import Kill
+from reference_vm.bytecode.verifier import BytecodeError
 from reference_vm.ir import structural
 from tests.unit.program.programs import EXAMPLES
 
@@ -78,6 +80,40 @@ def test_memory_that_never_goes_is_found_when_asked_for(tmp_path: Path) -> None:
         rv.CompileError, match=r"the memory of main/%b \(at 1\) is never given back"
     ):
         rv.load(tmp_path / "a.rvm", check=True)
+
+
+def test_bytecode_that_could_not_be_loaded_is_found_by_compile_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The compiler would be at fault, so a test has to be: one register is never filled."""
+    emit = compiler.emit
+
+    def careless(*args: Any) -> Any:
+        made = emit(*args)
+        functions = tuple(replace(f, registers=f.registers + 99) for f in made.executable.functions)
+        return replace(made, executable=replace(made.executable, functions=functions))
+
+    monkeypatch.setattr(compiler, "emit", careless)
+    module = rv.parse(EXAMPLES["loops"].text)
+    rv.compile(module, "accel=sim:0")
+
+    with pytest.raises(BytecodeError, match=r"@main: has \d+ registers, but fills \d+ at most"):
+        rv.compile(module, "accel=sim:0", check=True)
+
+
+def test_a_device_that_only_a_field_of_a_data_type_names_is_there(tmp_path: Path) -> None:
+    text = """module {
+      vdevice @host, @accel
+      type Some { One(f32[2] @accel), None }
+      fn @main(%x: Some) -> Some { return %x }
+    }"""
+    program = rv.compile(rv.parse(text), "accel=sim:0", check=True)
+    program.save(tmp_path / "a.rvm")
+
+    for kept in (program, rv.load(tmp_path / "a.rvm")):
+        name, array = rv.Session(kept).run("main", ("One", np.ones(2, "f4")))
+        assert name == "One"
+        np.testing.assert_array_equal(array, np.ones(2, "f4"))
 
 
 @NAMES
