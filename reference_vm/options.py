@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, Union
 
@@ -14,7 +15,7 @@ from reference_vm.passes.context import PassContext, Policy
 from reference_vm.passes.cost_model import CostModel
 from reference_vm.passes.cost_model import read as read_costs
 from reference_vm.targets.catalog import target_for
-from reference_vm.types import DeviceMap, DeviceName
+from reference_vm.types import HOST, DeviceMap, DeviceName
 
 Where: TypeAlias = Union[str, Mapping[str, "str | DeviceName"], DeviceMap]
 """Which device each role is: ``"host=cpu:0,accel=sim:0"``, or a mapping."""
@@ -56,6 +57,7 @@ def context(
         _costs(costs),
         {**limits, **budgets},
         {name: d.missing_dtypes for name, d in known.items()},
+        {HOST.kind: partial(target_for(HOST.kind, executor).compile, device_kind=HOST.kind)},
     )
 
 
@@ -160,8 +162,21 @@ def _costs(costs: Path | str | CostModel | None) -> CostModel:
         raise CompileError(catalog.cost_model(str(costs), str(error))) from error
 
 
-def read_memory(memory: str | Mapping[str, int], devices: DeviceMap) -> dict[DeviceName, int]:
-    """Return the bytes of ``accel=64MiB,other=4096`` by device.
+def read_budgets(
+    memory: str | Mapping[str, int], roles: DeviceMap, used: Sequence[DeviceName]
+) -> dict[DeviceName, int]:
+    """Return what `read_memory` does, for a session: devices may be named themselves too.
+
+    Raises:
+        CompileError: As there.
+    """
+    return read_memory(memory, {"host": HOST, **{str(d): d for d in used}, **roles})
+
+
+def read_memory(
+    memory: str | Mapping[str, int], devices: Mapping[str, DeviceName]
+) -> dict[DeviceName, int]:
+    """Return the bytes of ``accel=64MiB,other=4096`` by device; of several for one the least.
 
     Raises:
         CompileError: ``memory-size``: it has another form; ``unknown-vdevice``: no such role.
@@ -171,10 +186,15 @@ def read_memory(memory: str | Mapping[str, int], devices: DeviceMap) -> dict[Dev
     if isinstance(memory, str):
         parts = [p.strip() for p in memory.split(",") if p.strip()]
         memory = dict(map(_size, parts))
-    for role in memory:
+    found: dict[DeviceName, int] = {}
+    for role, size in memory.items():
         if role not in devices:
             raise CompileError(catalog.unknown_vdevice(role, tuple(devices), None))
-    return {devices[role]: size for role, size in memory.items()}
+        if type(size) is not int or size < 0:
+            expected = "a number of bytes"
+            raise CompileError(catalog.invalid_option(f'memory["{role}"]', size, expected))
+        found[devices[role]] = min(size, found.get(devices[role], size))
+    return found
 
 
 def _size(written: str) -> tuple[str, int]:
@@ -197,6 +217,7 @@ __all__ = [
     "Where",
     "check_split",
     "context",
+    "read_budgets",
     "read_device_map",
     "read_memory",
     "read_patterns",

@@ -25,6 +25,7 @@ from reference_vm.devices.catalog import open_device
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import DeviceError, DeviceUnavailable
 from reference_vm.diagnostics import CompileError, ExecutionError, catalog
+from reference_vm.options import read_budgets
 from reference_vm.program.program import Program
 from reference_vm.runtime import steps
 from reference_vm.runtime.arguments import DeviceArray
@@ -50,7 +51,9 @@ class Session:
     ``trace=False`` runs without noting anything, for the last bit of speed. ``checked=True``
     poisons memory whose value has died and what results are about to overwrite, so that a read of
     it shows. ``interpreter=True`` runs the readable definition of the bytecode instead of the
-    native loop, which does the same; so does every run that is watched (`run`).
+    native loop, which does the same; so does every run that is watched (`run`). ``memory`` is what
+    may be in use on a device at once, by role or device: ``"host=1MiB,sim:0=64KiB"``, or a mapping
+    to bytes; otherwise it is what the device, or the machine, can give.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Session:
         trace: bool = True,
         checked: bool = False,
         interpreter: bool = False,
+        memory: str | Mapping[str, int] = "",
     ) -> None:
         if not isinstance(program, Program):
             how = "compile it first, reference_vm.compile(module)"
@@ -71,7 +75,8 @@ class Session:
         self._ran_natively = False
         self._load_log = PathLog()
         used = (*program.executable.devices, *program.device_map.devices)
-        self._devices = {name: _open(name) for name in used}
+        budgets = read_budgets(memory, program.device_map, used)
+        self._devices = {name: _open(name, budgets.get(name)) for name in used}
         self._image = self._load()
         self.notes = without_native(program.executor, interpreter, program.proven)
         """Why runs are not native, one sentence each; empty if they are."""
@@ -241,9 +246,9 @@ def _to_put(array: Any) -> tuple[Any, DType]:
         raise ExecutionError(catalog.invalid_option("array", found, expected)) from None
 
 
-def _open(name: DeviceName) -> DeviceApi:
+def _open(name: DeviceName, budget: int | None) -> DeviceApi:
     try:
-        return open_device(name)
+        return open_device(name, budget)
     except DeviceUnavailable as error:
         raise CompileError(catalog.device_unavailable(str(name), error.reason)) from error
 

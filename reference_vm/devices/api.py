@@ -227,8 +227,10 @@ class DeviceKind(Protocol):
         """Return what is known of one device; unavailable, with the reason, if there is none."""
         ...
 
-    def open(self, name: DeviceName) -> DeviceApi:
-        """Open a device.
+    def open(self, name: DeviceName, budget: int | None = None) -> DeviceApi:
+        """Open a device, on which no more than ``budget`` bytes may be in use.
+
+        Without one it is what the device, or for memory of the host the machine, can give.
 
         Raises:
             DeviceUnavailable: It is not there.

@@ -36,8 +36,8 @@ def describe(name: DeviceName) -> DeviceDescription:
     return kind.describe(name)
 
 
-def open_device(name: DeviceName) -> DeviceApi:
-    """Open a device.
+def open_device(name: DeviceName, budget: int | None = None) -> DeviceApi:
+    """Open a device, on which no more than ``budget`` bytes may be in use (`DeviceKind.open`).
 
     Raises:
         DeviceUnavailable: It is not there; the message says exactly why.
@@ -45,4 +45,4 @@ def open_device(name: DeviceName) -> DeviceApi:
     description = describe(name)
     if not description.available:
         raise DeviceUnavailable(name, description.reason)
-    return KINDS[name.kind].open(name)
+    return KINDS[name.kind].open(name, budget)

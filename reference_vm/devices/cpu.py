@@ -40,10 +40,11 @@ _CLASS: Final = 256
 class CpuDevice:
     """A logical device in host memory."""
 
-    def __init__(self, name: DeviceName) -> None:
+    def __init__(self, name: DeviceName, budget: int | None = None) -> None:
         self.name = name
         self.ledger = Ledger()
-        self._usage = host_memory.Usage()
+        self._allowance = host_memory.Allowance(name, budget)
+        self._usage = self._allowance.usage
         self._free: dict[int, list[Any]] = defaultdict(list)
         self._kept = 0
         self._events = 0
@@ -57,19 +58,44 @@ class CpuDevice:
         """The count of bytes in use, for who gives out memory of this device by itself."""
         return self._usage
 
+    def check(self, nbytes: int) -> None:
+        """Raise `OutOfMemory` unless so many bytes more may be in use."""
+        self._allowance.check(nbytes)
+
     def allocate(self, nbytes: int) -> Buffer:
+        self._allowance.check(nbytes)
         size = -(-nbytes // _CLASS) * _CLASS
         blocks = self._free.get(size)
         if blocks:
             memory = blocks.pop()
             self._kept -= size
         else:
-            try:
-                memory = host_memory.aligned(size)
-            except (MemoryError, ValueError) as error:
-                raise OutOfMemory(self.name, nbytes, self._usage.current, None) from error
+            memory = self.fresh(size, nbytes)
         self._usage.add(nbytes)
         return Buffer(self, nbytes, memory)
+
+    def fresh(self, size: int, nbytes: int) -> Any:
+        """Return a block of ``size`` bytes from the system, for who asked for ``nbytes``.
+
+        They count as in use only when the caller says so in `usage`.
+
+        Raises:
+            OutOfMemory: They are more than may be in use, or than the machine has.
+        """
+        if not self._usage.fits(self._kept + size):
+            self._let_go()
+        try:
+            return self._allowance.fresh(size, nbytes)
+        except OutOfMemory:
+            if not self._kept:
+                raise
+        self._let_go()
+        return self._allowance.fresh(size, nbytes)
+
+    def _let_go(self) -> None:
+        """Give the free blocks back to the system."""
+        self._free.clear()
+        self._kept = 0
 
     def wrap(self, array: Any) -> Tensor:
         """Return a caller's C-contiguous array as a tensor of this device, without copying it.
@@ -130,7 +156,7 @@ class CpuDevice:
         """Return at once: all work here is done when it is issued."""
 
     def memory(self) -> MemoryStatistics:
-        return MemoryStatistics(self._usage.current, self._usage.peak, None)
+        return self._usage.statistics()
 
     def reset_peak(self) -> None:
         self._usage.peak = self._usage.current
@@ -153,8 +179,8 @@ class CpuKind:
             return DeviceDescription(name, False, f"cpu has no variant {name.variant}")
         return DeviceDescription(name, memory_space=str(name))
 
-    def open(self, name: DeviceName) -> CpuDevice:
-        return CpuDevice(name)
+    def open(self, name: DeviceName, budget: int | None = None) -> CpuDevice:
+        return CpuDevice(name, budget)
 
 
 def cores() -> int:

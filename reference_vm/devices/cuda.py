@@ -40,12 +40,12 @@ from reference_vm.types.arrays import from_numpy, to_numpy
 class CudaDevice:
     """One NVIDIA device."""
 
-    def __init__(self, name: DeviceName, cupy: Any) -> None:
+    def __init__(self, name: DeviceName, cupy: Any, budget: int | None = None) -> None:
         self.name = name
         self.ledger = Ledger()
         self._cupy = cupy
         self._device = cupy.cuda.Device(name.index)
-        self._usage = host_memory.Usage()
+        self._usage = host_memory.Usage() if budget is None else host_memory.Usage(budget)
         self._events = 0
         with self._device:
             self._stream = cupy.cuda.Stream(non_blocking=True)
@@ -64,6 +64,8 @@ class CudaDevice:
             raise DeviceFault(self.name, str(error)) from error
 
     def allocate(self, nbytes: int) -> Buffer:
+        if not self._usage.fits(nbytes):
+            raise OutOfMemory(self.name, nbytes, self._usage.current, self._limit())
         try:
             with self._issuing():
                 memory = self._cupy.cuda.alloc(nbytes)
@@ -161,7 +163,7 @@ class CudaDevice:
     def _limit(self) -> int:
         with self._issuing():
             _, total = self._cupy.cuda.runtime.memGetInfo()
-        return int(total)
+        return min(int(total), self._usage.limit)
 
     def _view(self, tensor: Tensor) -> Any:
         buffer = tensor.buffer
@@ -198,11 +200,11 @@ class CudaKind:
             return DeviceDescription(name, False, f"the driver shows {count} device(s)")
         return self._described(name)
 
-    def open(self, name: DeviceName) -> CudaDevice:
+    def open(self, name: DeviceName, budget: int | None = None) -> CudaDevice:
         description = self.describe(name)
         if not description.available:
             raise DeviceUnavailable(name, description.reason)
-        return CudaDevice(name, import_module("cupy"))
+        return CudaDevice(name, import_module("cupy"), budget)
 
     @staticmethod
     def _described(name: DeviceName) -> DeviceDescription:

@@ -32,9 +32,14 @@ class OutOfMemory(DeviceError):
 
     code: ClassVar[str] = "out-of-memory"
 
-    def __init__(self, name: DeviceName, wanted: int, used: int, limit: int | None) -> None:
+    def __init__(
+        self, name: DeviceName, wanted: int, used: int, limit: int | None, left: int | None = None
+    ) -> None:
         of = "" if limit is None else f" of {limit}"
-        super().__init__(f"{name} cannot allocate {wanted} bytes: {used}{of} bytes are in use")
+        machine = "" if left is None else f", and the machine has {left} left"
+        super().__init__(
+            f"{name} cannot allocate {wanted} bytes: {used}{of} bytes are in use{machine}"
+        )
         self.name = name
         self.wanted = wanted
 

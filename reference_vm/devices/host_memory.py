@@ -15,11 +15,14 @@ from reference_vm.devices.api import (
     ALIGNMENT,
     DeviceApi,
     Launchable,
+    MemoryStatistics,
     Operand,
     Tensor,
     nbytes_of,
 )
-from reference_vm.devices.faults import ForeignAccess, UseAfterFree
+from reference_vm.devices.faults import ForeignAccess, OutOfMemory, UseAfterFree
+from reference_vm.devices.machine_memory import BOUNDLESS, Machine
+from reference_vm.types import DeviceName
 from reference_vm.types.arrays import from_numpy, to_numpy
 
 POISON: Final = 0x7B
@@ -84,14 +87,58 @@ def poison(device: DeviceApi, tensor: Tensor) -> None:
 
 @final
 class Usage:
-    """Counts the bytes in use."""
+    """Counts the bytes in use, of those that may be."""
 
-    __slots__ = ("current", "peak")
+    __slots__ = ("current", "limit", "peak")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = BOUNDLESS) -> None:
         self.current = 0
         self.peak = 0
+        self.limit = limit
 
     def add(self, nbytes: int) -> None:
         self.current += nbytes
         self.peak = max(self.peak, self.current)
+
+    def fits(self, nbytes: int) -> bool:
+        """Whether so many bytes more may be in use."""
+        return self.current + nbytes <= self.limit
+
+    def statistics(self) -> MemoryStatistics:
+        limit = self.limit if self.limit < BOUNDLESS else None
+        return MemoryStatistics(self.current, self.peak, limit)
+
+
+@final
+class Allowance:
+    """The memory of the host that one device may use: its budget, and what the machine has."""
+
+    __slots__ = ("_machine", "_name", "usage")
+
+    def __init__(self, name: DeviceName, *budgets: int | None) -> None:
+        self._name = name
+        self._machine = Machine()
+        self.usage = Usage(min((self._machine.limit, *(b for b in budgets if b is not None))))
+
+    def check(self, nbytes: int) -> None:
+        """Raise `OutOfMemory` unless so many bytes more may be in use."""
+        if not self.usage.fits(nbytes):
+            raise self._refusal(nbytes)
+
+    def fresh(self, size: int, nbytes: int) -> Any:
+        """Return a block of ``size`` bytes from the system, for what asked for ``nbytes``.
+
+        Raises:
+            OutOfMemory: They are more than may be in use, or than the machine has.
+        """
+        self.check(nbytes)
+        if not self._machine.has(size):
+            raise self._refusal(nbytes, self._machine.left())
+        try:
+            return aligned(size)
+        except (MemoryError, ValueError) as error:
+            raise self._refusal(nbytes) from error
+
+    def _refusal(self, nbytes: int, left: int | None = None) -> OutOfMemory:
+        used = self.usage.statistics()
+        return OutOfMemory(self._name, nbytes, used.current, used.limit, left)

@@ -28,7 +28,6 @@ from reference_vm.devices.api import (
 from reference_vm.devices.faults import (
     DeviceUnavailable,
     GuardViolation,
-    OutOfMemory,
     UnsupportedDtype,
     UseAfterFree,
 )
@@ -80,11 +79,14 @@ VARIANTS: Final[Mapping[str, Variant]] = MappingProxyType(
 class SimDevice:
     """A simulated accelerator."""
 
-    def __init__(self, name: DeviceName, variant: Variant = _PLAIN) -> None:
+    def __init__(
+        self, name: DeviceName, variant: Variant = _PLAIN, budget: int | None = None
+    ) -> None:
         self.name = name
         self.variant = variant
         self.ledger = Ledger()
-        self._usage = host_memory.Usage()
+        self._allowance = host_memory.Allowance(name, variant.memory_limit, budget)
+        self._usage = self._allowance.usage
         self._blocks: dict[int, Any] = {}
         """Each allocation with its guards, by the buffer's id."""
 
@@ -96,13 +98,7 @@ class SimDevice:
         return np
 
     def allocate(self, nbytes: int) -> Buffer:
-        limit = self.variant.memory_limit
-        if limit is not None and self._usage.current + nbytes > limit:
-            raise OutOfMemory(self.name, nbytes, self._usage.current, limit)
-        try:
-            block = host_memory.aligned(nbytes + 2 * _GUARD)
-        except (MemoryError, ValueError) as error:
-            raise OutOfMemory(self.name, nbytes, self._usage.current, limit) from error
+        block = self._allowance.fresh(nbytes + 2 * _GUARD, nbytes)
         block.fill(host_memory.POISON)
         block[:_GUARD] = block[_GUARD + nbytes :] = _GUARD_VALUES
         self._usage.add(nbytes)
@@ -167,7 +163,7 @@ class SimDevice:
         """Return at once: all work here is done when it is issued."""
 
     def memory(self) -> MemoryStatistics:
-        return MemoryStatistics(self._usage.current, self._usage.peak, self.variant.memory_limit)
+        return self._usage.statistics()
 
     def reset_peak(self) -> None:
         self._usage.peak = self._usage.current
@@ -213,8 +209,8 @@ class SimKind:
             memory_limit=variant.memory_limit,
         )
 
-    def open(self, name: DeviceName) -> SimDevice:
+    def open(self, name: DeviceName, budget: int | None = None) -> SimDevice:
         description = self.describe(name)
         if not description.available:
             raise DeviceUnavailable(name, description.reason)
-        return SimDevice(name, _PLAIN if name.variant is None else VARIANTS[name.variant])
+        return SimDevice(name, _PLAIN if name.variant is None else VARIANTS[name.variant], budget)

@@ -129,7 +129,10 @@ class State(IntEnum):
 
     NOTES_BEGIN = 38
     NOTES_END = 39
-    WORDS = 40
+    LIMIT = 40
+    """Bytes of the host that may be in use."""
+
+    WORDS = 41
 
 
 class Frame(IntEnum):

@@ -23,9 +23,6 @@ from reference_vm.runtime.native.layout import (
 STEP: Final = 64
 """Bytes: the smallest block, and what all blocks are multiples of."""
 
-MOST: Final = 1 << 44
-"""Bytes of a buffer; beyond, Python finds out whether there is as much."""
-
 
 def size_class(nbytes: int) -> int:
     """Return the class of the smallest block for so many bytes."""
@@ -56,7 +53,8 @@ def entry_of(state: int, reference: int) -> int:
 
 def allocate(state: int, nbytes: int) -> int:
     """Return a reference to a fresh buffer; 0 if Python must first make room for it."""
-    if load(state, State.UNUSED) == 0 or nbytes > MOST:
+    left = load(state, State.LIMIT) - load(state, State.CURRENT)
+    if load(state, State.UNUSED) == 0 or nbytes > left:
         store(state, State.WANTED, nbytes)
         return 0
     size = size_class(nbytes)

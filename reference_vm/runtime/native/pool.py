@@ -10,7 +10,6 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from reference_vm.devices import host_memory
 from reference_vm.devices.api import Buffer
 from reference_vm.devices.cpu import CpuDevice
 from reference_vm.devices.faults import OutOfMemory
@@ -51,8 +50,13 @@ class HostPool:
         self._state = state
         self._table = aligned_words(_ENTRIES * BufferEntry.WORDS)
         self._heads = aligned_words(CLASSES)
-        self._blocks: list[Any] = []
-        self._large = 0
+        self._chunks: list[Any] = []
+        self._large: dict[int, Any] = {}
+        """The blocks that are not cut from chunks, by address."""
+
+        self._held = 0
+        """Bytes of all chunks and blocks."""
+
         self._buffers: dict[int, Buffer] = {}
         """What Python has seen, by reference."""
 
@@ -65,6 +69,7 @@ class HostPool:
         store(state, State.BUFFERS, address_of(self._table))
         store(state, State.HEADS, address_of(self._heads))
         store(state, State.SERIAL, 1)
+        store(state, State.LIMIT, host.usage.limit)
         self._chain(1, _ENTRIES)
 
     @property
@@ -74,15 +79,9 @@ class HostPool:
 
     def make_room(self, nbytes: int) -> bool:
         """Let the loop have a block for so many bytes; return whether there are as many."""
-        if nbytes > memory.MOST:
-            return False
-        size = memory.block_size(memory.size_class(nbytes))
         try:
-            if size <= _SMALL:
-                self._add_chunk()
-            else:
-                self._add_block(size, nbytes)
-        except (MemoryError, ValueError):
+            self._make_room(nbytes)
+        except OutOfMemory:
             return False
         return True
 
@@ -130,14 +129,14 @@ class HostPool:
         Raises:
             OutOfMemory: There is not as much.
         """
+        self.host.check(nbytes)
         if not load(self._state, State.UNUSED):
             self.grow_table()
         self.begin()
         reference = memory.allocate(self._state, nbytes)
-        if not reference and self.make_room(nbytes):
-            reference = memory.allocate(self._state, nbytes)
         if not reference:
-            raise OutOfMemory(self.host.name, nbytes, self.host.usage.current, None)
+            self._make_room(nbytes)
+            reference = memory.allocate(self._state, nbytes)
         self.end()
         return self._seen(reference)
 
@@ -186,10 +185,11 @@ class HostPool:
                 del self._references[buffer.id]
                 if not buffer.owned:
                     buffer.alive, buffer.memory = False, None
-        if self._large > _KEPT:
+        if self._held > _KEPT:
             self._heads[:] = 0
-            self._blocks.clear()
-            self._large = 0
+            self._chunks.clear()
+            self._large.clear()
+            self._held = 0
             store(self._state, State.BUMP, 0)
             store(self._state, State.BUMP_END, 0)
 
@@ -207,19 +207,55 @@ class HostPool:
         self.seen[reference >> INDEX_BITS] = buffer
         self._references[buffer.id] = reference
 
-    def _add_chunk(self) -> None:
-        chunk = host_memory.aligned(_CHUNK if self._blocks else _FIRST_CHUNK)
-        self._blocks.append(chunk)
+    def _make_room(self, nbytes: int) -> None:
+        """Let the loop have a block for so many bytes.
+
+        Raises:
+            OutOfMemory: They are more than may be in use, or than the machine has.
+        """
+        self.host.check(nbytes)
+        place = memory.size_class(nbytes)
+        size = memory.block_size(place)
+        if size <= _SMALL:
+            self._add_chunk(nbytes)
+        else:
+            self._add_block(place, size, nbytes)
+
+    def _add_chunk(self, nbytes: int) -> None:
+        chunk = self._fresh(_CHUNK if self._chunks else _FIRST_CHUNK, nbytes)
+        self._chunks.append(chunk)
         store(self._state, State.BUMP, address_of(chunk))
         store(self._state, State.BUMP_END, address_of(chunk) + chunk.nbytes)
 
-    def _add_block(self, size: int, nbytes: int) -> None:
-        block = host_memory.aligned(size)
-        self._blocks.append(block)
-        self._large += size
-        place = memory.size_class(nbytes)
-        store(address_of(block), 0, int(self._heads[place]))
-        self._heads[place] = address_of(block)
+    def _add_block(self, place: int, size: int, nbytes: int) -> None:
+        block = self._fresh(size, nbytes)
+        address = address_of(block)
+        self._large[address] = block
+        store(address, 0, int(self._heads[place]))
+        self._heads[place] = address
+
+    def _fresh(self, size: int, nbytes: int) -> Any:
+        """Return memory from the system; if there is none, free blocks are given back first."""
+        if self._held + size > self.host.usage.limit:
+            self._let_go()
+        try:
+            block = self.host.fresh(size, nbytes)
+        except OutOfMemory:
+            self._let_go()
+            block = self.host.fresh(size, nbytes)
+        self._held += size
+        return block
+
+    def _let_go(self) -> None:
+        """Give the free blocks back to the system that are not cut from chunks."""
+        first = memory.size_class(_SMALL) + 1
+        for place in range(first, CLASSES):
+            address = int(self._heads[place])
+            while address:
+                following = load(address, 0)
+                self._held -= self._large.pop(address).nbytes
+                address = following
+        self._heads[first:] = 0
 
     def _chain(self, first: int, end: int) -> None:
         """Let the entries from ``first`` to ``end`` be the free ones."""
