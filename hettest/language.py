@@ -38,6 +38,7 @@ from reference_vm.types.dim import evaluate as evaluate_dim
 if TYPE_CHECKING:
     import numpy as np
 
+    from reference_vm.analysis.data_types import DataTypes
     from reference_vm.ops.definition import OpDef, Trait
     from reference_vm.ops.typing import infer_call
     from reference_vm.oracle import evaluate as oracle
@@ -52,6 +53,7 @@ __all__ = [
     "AdtType",
     "CompileError",
     "DType",
+    "DataTypes",
     "Diagnostic",
     "DiagnosticError",
     "Estimate",
@@ -91,6 +93,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "DataTypes": "reference_vm.analysis.data_types:DataTypes",
     "OpDef": "reference_vm.ops.definition:OpDef",
     "Trait": "reference_vm.ops.definition:Trait",
     "infer_call": "reference_vm.ops.typing:infer_call",

@@ -133,6 +133,7 @@ class Run:
         if isinstance(arg, tuple):
             parts = enumerate(arg)
             return tuple(self._argument(name, (var, (*path, i)), part) for i, part in parts)
+        assert not isinstance(arg, str), "no engine that is followed claims data types"
         held = Held(name, None, arg, "argument" if self.task.policy == "replicate" else "read")
         home = self.homes[leaf]
         held.home = self.arrays.put(arg, home)

@@ -124,5 +124,6 @@ def _nested(type_: Type, outputs: Iterator[Array]) -> Value:
 def _flat(values: Sequence[Value]) -> list[Array]:
     flat: list[Array] = []
     for value in values:
+        assert not isinstance(value, str), "ONNX has no values of data types"
         flat += _flat(value) if isinstance(value, tuple) else [value]
     return flat

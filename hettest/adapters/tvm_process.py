@@ -82,6 +82,7 @@ class Built:
         if isinstance(arg, tuple):
             parts = zip(arg, type_.fields, strict=True)
             return tuple(self._hand_over(part, field, name, copies) for part, field in parts)
+        assert not isinstance(arg, str), "Relax has no values of data types"
         device = device_of(type_) or self.default
         if device != HOST:
             copies.append(Copy(HOST, device, name, arg.nbytes, "argument"))

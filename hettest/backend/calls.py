@@ -151,11 +151,15 @@ def _wrong_values(field: str, found: object, kind: type) -> Iterator[str]:
 
 
 def _leaves(value: object) -> Iterator[object]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
+    """Yield what lies in nested tuples, in order, but for a constructor's name at the beginning."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            named = bool(top) and isinstance(top[0], str)
+            stack.extend(reversed(top[1:] if named else top))
+        else:
+            yield top
 
 
 def _called(value: object) -> str:

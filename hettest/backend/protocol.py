@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.generic]
-    Value: TypeAlias = Union[Array, tuple["Value", ...]]
+    Value: TypeAlias = Union[Array, str, tuple["Value", ...]]
 
 
 class Mode(StrEnum):
@@ -224,7 +224,8 @@ class Observation:
     """What one run let the kit see."""
 
     results: Value
-    """An array, or a tuple of results, nested as the program says."""
+    """An array, or a tuple of results, nested as the program says; a value of a data type is a tuple
+    that begins with its constructor's name."""
 
     executions: Sequence[Execution] | None = None
     copies: Sequence[Copy] | None = None

@@ -16,6 +16,7 @@ from hettest.case.clauses import Clause
 from hettest.case.counts import Transfers, transfers
 from hettest.case.expansion import Item, expand, roles_of
 from hettest.case.explicit import NotExplicit
+from hettest.case.fitting import mismatch
 from hettest.case.keys import wrong_keys
 from hettest.case.levels import wrong_level
 from hettest.case.loader import load, markers
@@ -166,10 +167,10 @@ class _Checker:
             yield self._problem(where, f"@{run.entry} {known} {name}", run.line)
         yield from self._arrays(run)
         for name, written in run.args.items():
-            if name in wanted and (wrong := _mismatch(written, wanted[name])):
+            if name in wanted and (wrong := mismatch(written, wanted[name], module)):
                 yield self._problem(f"{where}.args.{name}", wrong, run.line)
         if isinstance(run.result, Tensor | tuple) and (
-            wrong := _mismatch(run.result, function.result)
+            wrong := mismatch(run.result, function.result, module)
         ):
             yield self._problem(f"{where}.result", wrong, run.line)
         if run.result == ORACLE and self.case.expect.values.ulps is not None:
@@ -258,25 +259,3 @@ def _read_sizes(type_: Type | None, written: Written, sizes: dict[str, int]) -> 
         for dim, size in zip(type_.shape or (), written.shape, strict=False):
             if isinstance(dim, Poly):
                 sizes.setdefault(str(dim), size)
-
-
-def _mismatch(written: Written, type_: Type | None) -> str | None:
-    """Return how a written value differs from its type: dtype, rank and static dims."""
-    match written, type_:
-        case tuple(), TupleType(items=items):
-            if len(written) != len(items):
-                return f"found {len(written)} items, expected {len(items)}"
-            found = (_mismatch(w, t) for w, t in zip(written, items, strict=True))
-            return next(filter(None, found), None)
-        case Tensor(), TensorType(dtype=dtype, shape=shape):
-            if written.dtype != dtype.name:
-                return f"found {written.dtype}, expected {dtype}"
-            if shape is None:
-                return None
-            static = [d if isinstance(d, int) else None for d in shape]
-            fits = len(static) == len(written.shape) and all(
-                d in (None, s) for d, s in zip(static, written.shape, strict=True)
-            )
-            return None if fits else f"found shape {list(written.shape)}, expected {type_}"
-        case _:
-            return None

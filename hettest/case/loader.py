@@ -169,6 +169,8 @@ class _Reader:
         )
 
     def _value(self, path: KeyPath, value: Any) -> Written:
+        if isinstance(value, str):
+            return value
         if isinstance(value, list):
             return tuple(self._value((*path, i), item) for i, item in enumerate(value))
         tensor = Tensor(

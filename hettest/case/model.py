@@ -52,8 +52,9 @@ class Tensor:
     line: int | None = field(default=None, compare=False)
 
 
-Written: TypeAlias = Union[Tensor, tuple["Written", ...]]
-"""A tensor, or a tuple of them, nested as the program says."""
+Written: TypeAlias = Union[Tensor, str, tuple["Written", ...]]
+"""A tensor, or a tuple of values, nested as the program says. A value of a data type is a tuple
+that begins with its constructor's name."""
 
 
 @final

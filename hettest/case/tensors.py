@@ -15,17 +15,19 @@ from hettest.language import DTYPES, numpy_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Value: TypeAlias = Union[NDArray[Any], tuple["Value", ...]]
+    Value: TypeAlias = Union[NDArray[Any], str, tuple["Value", ...]]
 
 
 def value(written: Written, case_file: Path) -> Value:
-    """Return the array, or the tuple of arrays, that a case writes down.
+    """Return the array, or the tuple of values, that a case writes down.
 
     Raises:
         CaseError: A file is missing, or bytes do not fill the shape.
     """
     if isinstance(written, tuple):
         return tuple(value(item, case_file) for item in written)
+    if isinstance(written, str):
+        return written
     return _tensor(written, case_file)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hettest.expect.situation import Earlier, Situation
-from hettest.expect.values import leaves
+from hettest.judge.nesting import leaves
 from hettest.outcome import Clause, Status
 
 if TYPE_CHECKING:

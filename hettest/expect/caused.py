@@ -22,9 +22,8 @@ import numpy as np
 from hettest.backend.protocol import Observation, Rejected
 from hettest.case.walk import name_of
 from hettest.expect.situation import Situation
-from hettest.expect.values import leaves
 from hettest.judge.compare import compare
-from hettest.judge.nesting import misfit
+from hettest.judge.nesting import leaves, misfit
 from hettest.language import (
     CompileError,
     Estimate,
@@ -130,7 +129,7 @@ class _Experiment:
         situation = self.situation
         module = with_doubled(situation.module, situation.entry, doubled)
         result = oracle.evaluate(module, situation.entry, situation.args).result
-        return tuple(leaves(result))  # type: ignore[arg-type]  # estimates nest as arrays do
+        return tuple(leaves(result))
 
 
 def with_doubled(module: Module, entry: str, doubled: Collection[nodes.Var]) -> Module:

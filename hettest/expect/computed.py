@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hettest.case.explicit import NotExplicit, read
 from hettest.case.walk import name_of
 from hettest.expect.situation import Situation
+from hettest.judge.nesting import leaves
 from hettest.language import OpDef, Trait, nodes, operators
 
 if TYPE_CHECKING:
@@ -84,9 +85,7 @@ def _makes_something_new(op: OpDef, binding: nodes.Binding, given: Container[nod
 
 
 def _has_elements(results: Value) -> bool:
-    if isinstance(results, tuple):
-        return any(map(_has_elements, results))
-    return results.size > 0
+    return any(array.size for array in leaves(results))
 
 
 def _runs(op: OpDef) -> bool:

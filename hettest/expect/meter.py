@@ -17,7 +17,7 @@ import numpy as np
 
 from hettest.backend.protocol import Copy, Execution, Observation, Reading
 from hettest.expect.situation import HOST, Situation
-from hettest.expect.values import leaves
+from hettest.judge.nesting import leaves
 from hettest.language import Trait, nodes, operators
 
 _NO_LAUNCH: Final = (Trait.VIEW, Trait.MOVES_DATA, Trait.METADATA, Trait.HOST)

@@ -21,7 +21,7 @@ def symbols_of(function: nodes.Function, args: Sequence[Value]) -> Mapping[str, 
         type_, arg = stack.pop()
         if isinstance(type_, TupleType) and isinstance(arg, tuple):
             stack.extend(zip(type_.items, arg, strict=False))
-        elif isinstance(type_, TensorType) and not isinstance(arg, tuple):
+        elif isinstance(type_, TensorType) and not isinstance(arg, tuple | str):
             for dim, size in zip(type_.shape or (), arg.shape, strict=False):
                 if isinstance(dim, Poly) and str(dim).isidentifier():
                     sizes[str(dim)] = int(size)

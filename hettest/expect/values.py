@@ -14,7 +14,7 @@ import numpy as np
 
 from hettest.expect.situation import Situation
 from hettest.judge import Verdict, judge
-from hettest.judge.nesting import misfit
+from hettest.judge.nesting import leaves, misfit
 from hettest.language import CompileError, DiagnosticError
 from hettest.outcome import Clause, Measure, Status
 
@@ -84,15 +84,6 @@ def _measures(verdict: Verdict) -> Iterator[Measure]:
         finite = check.worst is not None and math.isfinite(check.worst)
         worst = check.worst if finite else None
         yield Measure(check.name, check.status.value, worst, check.undecided)
-
-
-def leaves(value: Value) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of nested tuples, in order."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from leaves(item)
-    else:
-        yield value
 
 
 def _pairs(situation: Situation) -> list[tuple[NDArray[Any], NDArray[Any]]]:

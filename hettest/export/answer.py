@@ -7,7 +7,7 @@ oracle, and a run that the judge's bound accepts is accepted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from hettest.case import walk
 from hettest.case.model import Case, Run
 from hettest.errors import CaseError, Problem
-from hettest.judge.judging import IN_FORCE, agreeing, estimates, held_to, leaves
+from hettest.judge.judging import IN_FORCE, agreeing, estimates, held_to
+from hettest.judge.nesting import leaves, rebuilt
 from hettest.language import (
     CompileError,
     DiagnosticError,
     Estimate,
     Module,
-    TupleType,
-    Type,
     nodes,
     to_numpy,
 )
@@ -86,29 +85,35 @@ def answer_of(case: Case, run: Run, module: Module, args: Sequence[Value]) -> An
     """
     stated, loose = literal(case, run), case.expect.values
     if stated is not None and loose.ulps is not None:
-        return Answer(_mapped(stated, loose.ulps), "case", loose.reason)
+        return Answer(_loosely(stated, loose.ulps), "case", loose.reason)
     try:
-        found = estimates(module, run.entry, args)
+        estimated = estimates(module, run.entry, args)
     except CompileError as error:
         if stated is None:
             raise Unanswered(f"the oracle has no answer: {error.diagnostics[0].message}") from error
-        return Answer(_mapped(stated, 1.0), "case", _ONE_ULP)
+        return Answer(_loosely(stated, 1.0), "case", _ONE_ULP)
     except DiagnosticError as error:
         message = error.diagnostics[0].message
         raise CaseError([Problem(str(case.path), run.line, f"run {run.name}", message)]) from error
+    found = list(leaves(estimated))
     if stated is not None:
         pairs = zip(found, leaves(stated), strict=True)
-        made = iter([_element(held_to(e, want), want) for e, want in pairs])
-        return Answer(_nested(module.by_name[run.entry].result, made), "case")
-    made = iter([_element(agreeing(e), _rounded(e)) for e in found])
-    results = _nested(module.by_name[run.entry].result, made)
+        return Answer(
+            rebuilt(stated, iter([_element(held_to(e, want), want) for e, want in pairs])), "case"
+        )
+    results = rebuilt(estimated, iter([_element(agreeing(e), _rounded(e)) for e in found]))
     return Answer(results, "oracle", vacuous=_calls(module) > 1 and any(map(_is_vacuous, found)))
 
 
-def _mapped(stated: Value, ulps: float) -> Element | tuple[Any, ...]:
+def _loosely(stated: Value, ulps: float) -> Element | tuple[Any, ...]:
     """Return the case's own numbers with so many units in the last place."""
-    if isinstance(stated, tuple):
-        return tuple(_mapped(item, ulps) for item in stated)
+    made: Element | tuple[Any, ...] = rebuilt(
+        stated, iter([_within(array, ulps) for array in leaves(stated)])
+    )
+    return made
+
+
+def _within(stated: Array, ulps: float) -> Element:
     if stated.dtype.kind in "biu":
         return Element(stated, np.zeros(stated.shape))
     with np.errstate(all="ignore"):
@@ -142,12 +147,6 @@ def _shown(errors: Array) -> NDArray[np.float64]:
         e if np.isinf(e) else float(_SHOWN.create_decimal_from_float(float(e))) for e in distinct
     ]
     return np.asarray(shown, np.float64)[places].reshape(narrow.shape)
-
-
-def _nested(type_: Type, made: Iterator[Element]) -> Element | tuple[Any, ...]:
-    if isinstance(type_, TupleType):
-        return tuple(_nested(item, made) for item in type_.items)
-    return next(made)
 
 
 def _is_vacuous(estimate: Estimate) -> bool:

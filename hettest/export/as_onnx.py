@@ -22,7 +22,7 @@ from hettest.errors import UsageError
 from hettest.export import writing
 from hettest.export.answer import Answer, Unanswered, answer_of
 from hettest.export.document import bounds
-from hettest.judge.judging import leaves
+from hettest.judge.nesting import leaves
 from hettest.language import DiagnosticError, Module, to_placed_onnx
 from hettest.runner.cases import CaseData, arguments
 

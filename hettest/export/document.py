@@ -134,12 +134,12 @@ def _run(case: Case, run: Run, module: Module) -> dict[str, Any]:
 def _given(value: Value) -> Any:
     if isinstance(value, tuple):
         return [_given(item) for item in value]
-    return tensor(value)
+    return value if isinstance(value, str) else tensor(value)
 
 
 def _wanted(results: Element | tuple[Any, ...]) -> Any:
     if isinstance(results, tuple):
-        return [_wanted(item) for item in results]
+        return [item if isinstance(item, str) else _wanted(item) for item in results]
     return {**tensor(results.value), "allowed": bounds(results.allowed)}
 
 

@@ -12,7 +12,7 @@ Integers, bools and moved data must be exact to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias, final
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from hettest.backend.protocol import Observation
 from hettest.judge.compare import Comparison, compare
-from hettest.judge.nesting import misfit
+from hettest.judge.nesting import leaves, misfit, rebuilt
 from hettest.judge.verdict import Check, Status, Verdict
 from hettest.language import Estimate, Evaluation, Module, Span, oracle, to_numpy
 
 Array: TypeAlias = NDArray[Any]
-Value: TypeAlias = "Array | tuple[Value, ...]"
+Value: TypeAlias = "Array | str | tuple[Value, ...]"
 
 RATIO: Final = 4.0
 FLOOR: Final = 4.0
@@ -37,15 +37,6 @@ ANCHOR: Final = 8.0
 RUNS: Final = 8
 IN_FORCE: Final = 0.01
 UNDECIDED: Final = 0.01
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield the arrays in nested tuples, in order; the names of constructors are passed over."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from leaves(item)
-    elif not isinstance(value, str):
-        yield value
 
 
 @final
@@ -284,15 +275,17 @@ def agreeing(estimate: Estimate) -> Estimate:
 
 def estimates(
     module: Module, entry: str, args: Sequence[Value], *, seed: int = 0
-) -> list[Estimate]:
-    """Return what a run's results are held to by the bound, in order, tuples looked through.
+) -> Estimate | tuple[Any, ...]:
+    """Return what a run's results are held to by the bound, nested as they are.
 
     Raises:
         CompileError: The oracle cannot walk the program.
         ExecutionError: The data is at fault.
     """
     evaluation = oracle.evaluate(module, entry, args)
-    return _Runs(module, entry, args, evaluation, None, seed).settled()
+    settled = _Runs(module, entry, args, evaluation, None, seed).settled()
+    made: Estimate | tuple[Any, ...] = rebuilt(evaluation.result, iter(settled))
+    return made
 
 
 def _local(

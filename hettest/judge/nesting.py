@@ -5,7 +5,28 @@ A value of a data type is a tuple that begins with its constructor's name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield the arrays in nested tuples, in order; the names of constructors are passed over."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            stack.extend(reversed(top))
+        elif not isinstance(top, str):
+            yield top
+
+
+def rebuilt(value: Any, arrays: Iterator[Any]) -> Any:
+    """Return ``value`` with the next of ``arrays`` in place of each array, names as they are."""
+    if isinstance(value, tuple):
+        return tuple(rebuilt(item, arrays) for item in value)
+    return value if isinstance(value, str) else next(arrays)
 
 
 def misfit(found: object, wanted: object, place: str = "the result") -> str | None:
@@ -16,21 +37,40 @@ def misfit(found: object, wanted: object, place: str = "the result") -> str | No
         wanted: What it is held to; its leaves stand for arrays, but for the names of constructors.
         place: What the message calls ``found``.
     """
+    stack = [(found, wanted, place)]
+    while stack:
+        one, other, where = stack.pop()
+        wrong = _misfit(one, other)
+        if wrong is not None:
+            return f"{where} is {_called(one)}, expected {wrong}"
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            pairs = enumerate(zip(one, other, strict=True))
+            stack += reversed([(a, b, _inside(where, index)) for index, (a, b) in pairs])
+    return None
+
+
+_PLACE = 60
+"""How long the place of a value gets; deeper inside it is not told."""
+
+
+def _inside(place: str, index: int) -> str:
+    return f"{place}[{index}]" if len(place) < _PLACE else place
+
+
+def _misfit(found: object, wanted: object) -> str | None:
+    """Return what was expected in place of ``found``, what is inside tuples aside."""
     if isinstance(wanted, str):
-        return None if found == wanted else f"{place} is {_called(found)}, expected {wanted!r}"
-    if not isinstance(wanted, tuple):
-        if isinstance(found, np.ndarray):
-            return None
-        return f"{place} is {_called(found)}, expected an array"
-    if not isinstance(found, tuple) or len(found) != len(wanted):
-        return f"{place} is {_called(found)}, expected a tuple of {len(wanted)}"
-    pairs = enumerate(zip(found, wanted, strict=True))
-    parts = (misfit(inner, want, f"{place}[{index}]") for index, (inner, want) in pairs)
-    return next(filter(None, parts), None)
+        return None if found == wanted else repr(wanted)
+    if isinstance(wanted, tuple):
+        fits = isinstance(found, tuple) and len(found) == len(wanted)
+        return None if fits else _called(wanted)
+    return None if isinstance(found, np.ndarray) else "an array"
 
 
 def _called(value: object) -> str:
     if isinstance(value, tuple):
+        if value and isinstance(value[0], str):
+            return f"{value[0]} with {len(value) - 1} fields"
         return f"a tuple of {len(value)}"
     if isinstance(value, np.ndarray):
         return "an array"

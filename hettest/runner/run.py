@@ -413,7 +413,13 @@ def _run_before(executable: Executable, case: Case, run: Run, module: Module) ->
 
 def copied(args: Sequence[Value]) -> tuple[Value, ...]:
     """Return fresh arrays, so that an implementation that writes to them changes no one else's."""
-    return tuple(copied(arg) if isinstance(arg, tuple) else arg.copy() for arg in args)
+    return tuple(map(_copied, args))
+
+
+def _copied(arg: Value) -> Value:
+    if isinstance(arg, tuple):
+        return tuple(map(_copied, arg))
+    return arg if isinstance(arg, str) else arg.copy()
 
 
 def _advised(

@@ -102,8 +102,9 @@ class Estimate:
         return float(np.max(finite)) if finite.size else 0.0
 
 
-Result: TypeAlias = "Estimate | tuple[int, ...] | tuple[Result, ...]"
-"""What a binding's value is: a tensor, a shape value, or a tuple of results."""
+Result: TypeAlias = "Estimate | str | tuple[int, ...] | tuple[Result, ...]"
+"""What a binding's value is: a tensor, a shape value, or a tuple of results. A value of a data type
+is a tuple that begins with its constructor's name."""
 
 
 @final

@@ -65,7 +65,8 @@ from reference_vm.types import dim as dims
 from reference_vm.types.arrays import from_numpy, to_numpy
 
 Array: TypeAlias = NDArray[Any]
-Argument: TypeAlias = "Array | tuple[Argument, ...]"
+Argument: TypeAlias = "Array | str | tuple[Argument, ...]"
+"""A value of a data type is a tuple that begins with its constructor's name."""
 Visit: TypeAlias = Callable[[str, str, Estimate, Array, Span | None], None]
 """Told of each result that the run showed: its name, its operator, the estimate, what was seen."""
 

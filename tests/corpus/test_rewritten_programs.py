@@ -16,8 +16,8 @@ from hettest.capability import missing
 from hettest.case.expansion import Item
 from hettest.case.requirements import of_item
 from hettest.corpus import cases, corpus_root, select
-from hettest.expect.values import leaves
 from hettest.judge.compare import same_bits
+from hettest.judge.nesting import leaves
 from hettest.language import Module, nodes, parse
 from hettest.runner import ModuleProgram
 from hettest.runner.cases import arguments

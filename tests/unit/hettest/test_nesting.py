@@ -25,6 +25,9 @@ A = np.zeros(2)
         ([A], (A,), "the result is of type list, expected a tuple of 1"),
         (np.float32(1), A, "the result is a NumPy scalar (float32), expected an array"),
         ((A, 1.0), (A, A), "the result[1] is of type float, expected an array"),
+        (("Some", A), ("Some", A), None),
+        (("Some", A), ("None",), "the result is Some with 1 fields, expected None with 0 fields"),
+        (("Some", A), ("Many", A), "the result[0] is 'Some', expected 'Many'"),
     ],
 )
 def test_the_first_misfit_is_named_with_its_place(
