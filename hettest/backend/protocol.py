@@ -224,8 +224,8 @@ class Observation:
     """What one run let the kit see."""
 
     results: Value
-    """An array, or a tuple of results, nested as the program says; a value of a data type is a tuple
-    that begins with its constructor's name."""
+    """An array, or a tuple of results, nested as the program says; a value of a data type begins
+    with its constructor's name."""
 
     executions: Sequence[Execution] | None = None
     copies: Sequence[Copy] | None = None

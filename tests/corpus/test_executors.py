@@ -1,20 +1,18 @@
-"""Both executors run every case of the corpus alike: results to the bit, traces by record."""
+"""Both executors run every case of the corpus alike: results to the bit, traces by record.
+
+Here one item of each case and binding; ``python -m tests.corpus.executors`` has all of them, on
+other devices too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-import reference_vm as rv
 from hettest.case.expansion import Item
-from hettest.case.model import Case, Run
 from hettest.corpus import cases, corpus_root, select
-from hettest.language import Module, parse
-from hettest.runner.cases import arguments
-from reference_vm.diagnostics import DiagnosticError
-from reference_vm.program.program import Program
-from tests.unit.native.both import Both
+from tests.corpus.executors import differences, judged, programs
 
 DEVICES = ("cpu:0", "sim:0")
 PARTS = 8
@@ -36,25 +34,17 @@ def test_every_case_runs_alike(items: Sequence[Item], part: int) -> None:
     assert not wrong, "\n\n".join(wrong[:5])
 
 
-def differences(item: Item) -> Iterator[str]:
-    """Yield how the runs of a case differ, each one once more when all is remembered."""
-    module = parse(item.case.program, item.case.id)
-    program = compiled(module, item)
-    if program is None:
-        return
-    both = Both(program)
-    for run in (*item.case.runs, *item.case.runs[:1]):
-        for line in _differences(both, item.case, run, module):
-            yield f"{item.id}, run {run.name}: {line}"
+@pytest.mark.parametrize("executor", ["native", "interpreter"])
+def test_the_command_judges_with_each_executor(items: Sequence[Item], executor: str) -> None:
+    chosen = [item for item in items if item.case.id.startswith("functions/")]
+
+    ends = list(judged(chosen, executor, DEVICES))
+
+    assert ends == [("passed", "")] * len(chosen)
 
 
-def compiled(module: Module, item: Item) -> Program | None:
-    """Return the program of an item; ``None`` if it is refused."""
-    try:
-        return rv.compile(module, dict(item.binding), policy=item.policy, default=item.default)
-    except DiagnosticError:
-        return None
+def test_the_command_compares_each_program_once(items: Sequence[Item]) -> None:
+    found = programs([*items, *items])
 
-
-def _differences(both: Both, case: Case, run: Run, module: Module) -> Iterator[str]:
-    yield from both.differences(run.entry, *arguments(case, run, module))
+    assert {item.case.id for item in found} == {item.case.id for item in items}
+    assert len(found) == len(items)
