@@ -30,6 +30,7 @@ from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.pack_weights import PackWeights
 from reference_vm.passes.plan_memory import PlanMemory
+from reference_vm.passes.precompute import Precompute
 from reference_vm.passes.roles import first_use
 from reference_vm.program.cache import Place, place_of
 from reference_vm.program.memory import check_memory
@@ -68,6 +69,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     memory: str | Mapping[str, int] = "",
     costs: Path | str | CostModel | None = None,
     nominal: Mapping[str, int] | None = None,
+    precompute: bool = True,
     fuse: bool = True,
     plan_memory: bool = True,
     executor: str | None = None,
@@ -87,6 +89,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
         memory: Bytes that automatic placement may use at once, ``"accel=64MiB"``.
         costs: The cost model of automatic placement, or a JSON file of one.
         nominal: Sizes of symbols, for weighing copies against each other.
+        precompute: Whether what depends on constants alone runs once, while compiling.
         fuse: Whether operators may share a kernel.
         plan_memory: Whether storage is reused by a plan; otherwise each result has its own.
         executor: The target that makes kernels: ``numpy`` or ``numba``.
@@ -104,11 +107,14 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     patterns = read_patterns(place)
     check_split(split)
     module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
-    kept = None if check else _place(module, ctx, patterns, split, fuse, plan_memory, executor)
+    steps = {"precompute": precompute, "fuse": fuse, "plan_memory": plan_memory}
+    kept = None if check else _place(module, ctx, patterns, split, steps, executor)
     found = None if kept is None else kept.get()
     if found is not None:
         return found
     passes = default_pipeline(patterns, split)
+    if precompute:
+        passes += (Precompute(),)
     if fuse or plan_memory:
         passes += (Fuse(fuse), PackWeights())
     passes += (LambdaLift(),)
@@ -129,8 +135,7 @@ def _place(
     ctx: PassContext,
     patterns: str,
     split: str | None,
-    fuse: bool,
-    plan_memory: bool,
+    steps: Mapping[str, bool],
     executor: str | None,
 ) -> Place | None:
     """Return where the program is kept that these choices make of a verified module, if it is."""
@@ -147,8 +152,7 @@ def _place(
             "costs": ctx.costs,
             "memory": sorted(ctx.memory.items()),
             "missing": sorted((name, sorted(m)) for name, m in ctx.missing_dtypes.items()),
-            "fuse": fuse,
-            "plan_memory": plan_memory,
+            **steps,
             "executor": executor,
             "targets": [target_for(kind, executor).name for kind in kinds],
         },

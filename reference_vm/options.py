@@ -57,7 +57,7 @@ def context(
         _costs(costs),
         {**limits, **budgets},
         {name: d.missing_dtypes for name, d in known.items()},
-        {HOST.kind: partial(target_for(HOST.kind, executor).compile, device_kind=HOST.kind)},
+        partial(target_for(HOST.kind, executor).compile, device_kind=HOST.kind),
     )
 
 

@@ -23,6 +23,7 @@ from reference_vm.passes.place import Place
 from reference_vm.passes.place_auto import PlaceAuto
 from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.passes.plan_memory import PlanMemory
+from reference_vm.passes.precompute import Precompute
 from reference_vm.passes.rebind_vdevice import RebindVdevice
 from reference_vm.passes.split import Split
 
@@ -41,6 +42,7 @@ _ALL: Final[tuple[type[Pass], ...]] = (
     PlanDevices,
     InsertCopies,
     Legalize,
+    Precompute,
     Fuse,
     PackWeights,
     LambdaLift,

@@ -8,12 +8,13 @@ filled in by `compiler`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
+from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ops.definition import OpDef
 from reference_vm.passes.cost_model import CostModel
@@ -116,6 +117,10 @@ class PassContext:
         default_factory=lambda: MappingProxyType({})
     )
     """The element types that a device does not have."""
+
+    host_kernels: Callable[[Function], Kernel] | None = None
+    """Makes the kernels of primitive functions on the host, with which work on constants is done
+    while compiling; ``None``: none is."""
 
     @property
     def default_device(self) -> DeviceName:

@@ -162,13 +162,14 @@ def _computed(op: OpDef, call: Call, operands: Sequence[Known | None]) -> Any:
     """Return the result as an array; ``None`` if computing it fails or gives several."""
     try:
         with np.errstate(all="ignore"):
-            result = op.compute(np, *map(_array, operands), **call.attrs)
+            result = op.compute(np, *map(array_of, operands), **call.attrs)
     except DataError:
         return None
     return None if isinstance(result, tuple) else np.asarray(result)
 
 
-def _array(known: Known | None) -> Any:
+def array_of(known: Known | None) -> Any:
+    """Return what operators are given for a constant or a static shape; ``None`` for nothing."""
     if known is None:
         return None
     if isinstance(known, ShapeLiteral):
@@ -180,4 +181,4 @@ def _constant(array: Any, call: Call) -> Constant:
     return Constant(from_numpy(array.dtype), array.shape, array.tobytes(), span=call.span)
 
 
-__all__ = ["FoldConstants"]
+__all__ = ["FoldConstants", "array_of"]

@@ -7,6 +7,7 @@ pass is held to its contract while it runs. What comes out is printed short, or 
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def run_pipeline(before: str) -> str:
         Policy(head.get("policy", "copy")),
         head.get("default"),
         targets=dict.fromkeys(("cpu", "sim"), NUMBA.traits),
+        host_kernels=partial(NUMBA.compile, device_kind="cpu"),
     )
     passes = pipeline_text.parse(head["run"], PASSES)
     module = parse(before)
