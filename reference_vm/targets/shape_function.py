@@ -111,7 +111,14 @@ class ShapeFunction:
             return False
         return True
 
-    def _told(self, inputs: Sequence[Any]) -> tuple[Dims | None, ...]:
+    def types(self, inputs: Sequence[Any]) -> Mapping[Var, Type]:
+        """Return the type of each variable for operands as `__call__` takes them.
+
+        Dims may be symbols too.
+
+        Raises:
+            DataError: The inputs do not fit one another.
+        """
         params = self.function.params
         known = dict(zip(params, map(_given, params, inputs), strict=True))
         try:
@@ -119,7 +126,10 @@ class ShapeFunction:
                 known[binding.var] = self._value(binding, known)
         except CompileError as error:
             raise _at_run_time(error) from error
-        return tuple(map(_dims, leaves(known[self.function.body.result].type)))
+        return {var: found.type for var, found in known.items()}
+
+    def _told(self, inputs: Sequence[Any]) -> tuple[Dims | None, ...]:
+        return tuple(map(_dims, leaves(self.types(inputs)[self.function.body.result])))
 
     def _value(self, binding: Binding, known: Mapping[Var, _Known]) -> _Known:
         match binding.value:
@@ -189,7 +199,7 @@ def _operand(operand: Operand, known: Mapping[Var, _Known]) -> _Known | None:
 def _given(param: Var, value: Any) -> _Known:
     type_ = param.type
     if isinstance(type_, ShapeType):
-        return _Known(ShapeType(tuple(map(int, value))))
+        return _Known(ShapeType(tuple(int(d) if isinstance(d, np.integer) else d for d in value)))
     assert isinstance(type_, TensorType)
     if isinstance(value, tuple):
         return _Known(TensorType(type_.dtype, value))

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.kernel import Kernel
@@ -26,6 +26,7 @@ from reference_vm.targets.numba.conv_form import convolution_of
 from reference_vm.targets.numba.makers import MAKERS, REPORTING
 from reference_vm.targets.numba.making import Maker, Tools
 from reference_vm.targets.numba.product_form import product_form
+from reference_vm.targets.numba.ranked import ranked_kernel
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 from reference_vm.types import TensorType
@@ -128,11 +129,18 @@ class NumbaTarget:
         return self.machine.statistics
 
     def compile(self, function: Function, device_kind: str) -> Kernel:
-        for make in self.reporting if self._fails(function) else self.makers:
-            kernel = make(function, self._tools)
-            if kernel is not None:
-                return kernel
-        return self.library.compile(function, device_kind)
+        kernel = self._made(function) or self._of_any_rank(function)
+        return self.library.compile(function, device_kind) if kernel is None else kernel
+
+    def _made(self, function: Function) -> Kernel | None:
+        """Return the kernel that one of the makers makes of a function."""
+        makers = self.reporting if self._fails(function) else self.makers
+        made = (make(function, self._tools) for make in makers)
+        return next((kernel for kernel in made if kernel is not None), None)
+
+    def _of_any_rank(self, function: Function) -> Kernel | None:
+        instead = partial(self.library.compile, function, "cpu")
+        return ranked_kernel(function, self._made, instead, self.ops)
 
     def _fails(self, function: Function) -> bool:
         """Whether an operator may report an error that depends on data."""
