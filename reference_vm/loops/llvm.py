@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, final
+from typing import final
 
+from reference_vm.loops.columns import LEAST, SHORT, ColumnForm, ColumnPrinter, column_form
 from reference_vm.loops.layout import Layout, layout
-from reference_vm.loops.llvm_code import CodeWriter, number, value_type
+from reference_vm.loops.llvm_code import CHUNK, CodeWriter, number, value_type
+from reference_vm.loops.llvm_emit import emit
 from reference_vm.loops.nest import Inner, Nest
 from reference_vm.loops.schedule import RowLoop, Schedule, schedule
-
-_CHUNK: Final = 4096
-"""Elements that are summed before their sum is added to the total."""
 
 
 @final
@@ -40,7 +39,10 @@ def print_llvm(nest: Nest, name: str) -> str:
     writer = CodeWriter()
     plan = schedule(nest)
     _RowPrinter(nest, name, plan, writer).print()
-    _KernelPrinter(nest, name, plan, writer).print()
+    columns = column_form(nest, plan)
+    if columns is not None:
+        ColumnPrinter(nest, name, plan, columns, writer).print()
+    _KernelPrinter(nest, name, plan, writer, columns).print()
     return "\n".join([*writer.lines, *(f"declare {d}" for d in sorted(writer.declared)), ""])
 
 
@@ -106,7 +108,7 @@ class _RowPrinter:
         return instruction.detail == "add" and instruction.dtype.is_float
 
     def _chunked_loop(self, number_: int, loop: RowLoop, before: str) -> None:
-        """Sum pieces of `_CHUNK` elements, then the pieces: the error grows far slower."""
+        """Sum pieces of `CHUNK` elements, then the pieces: the error grows far slower."""
         out, tag = self.out, str(number_)
         after = f"pieced{tag}"
         out.add(f"br label %pieces{tag}")
@@ -122,7 +124,7 @@ class _RowPrinter:
         out.add(f"%left{tag} = icmp slt i64 %c{tag}, %n")
         out.add(f"br i1 %left{tag}, label %piece{tag}, label %done{tag}")
         out.label(f"piece{tag}")
-        out.add(f"%far{tag} = add nsw i64 %c{tag}, {_CHUNK}")
+        out.add(f"%far{tag} = add nsw i64 %c{tag}, {CHUNK}")
         out.declared.add("i64 @llvm.smin.i64(i64, i64)")
         out.add(f"%end{tag} = call i64 @llvm.smin.i64(i64 %far{tag}, i64 %n)")
         self._plain_loop(
@@ -193,19 +195,7 @@ class _RowPrinter:
         ]
 
     def _emit(self, index: int, names: dict[int, str], place: str) -> None:
-        instruction = self.nest.code[index]
-        match instruction.op:
-            case "literal":
-                names[index] = number(instruction.detail, instruction.dtype)
-            case "count":
-                names[index] = "%n"
-            case "load":
-                assert isinstance(instruction.detail, int)
-                names[index] = self._load(instruction.detail, place)
-            case _:
-                args = [names[a] for a in instruction.args]
-                source = self.nest.code[instruction.args[0]].dtype
-                names[index] = self.out.compute(instruction, args, source)
+        names[index] = emit(self.out, self.nest, index, names, lambda a: self._load(a, place))
 
     def _load(self, access_number: int, place: str) -> str:
         access, pointer = self.nest.accesses[access_number], f"%x{access_number}"
@@ -226,6 +216,7 @@ class _KernelPrinter:
     name: str
     plan: Schedule
     out: CodeWriter
+    columns: ColumnForm | None = None
 
     @cached_property
     def place(self) -> Layout:
@@ -264,12 +255,13 @@ class _KernelPrinter:
         """All outer loops, the first from low to high, around a call of the row function."""
         out, outer = self.out, self.place.loops - 1
         out.label("nested")
+        together = self._folded_together(outer) if self.columns and outer else ""
         pointers = self.bases
         if outer:
             out.add("br label %loop0")
         for loop in range(outer):
             first, end = ("%low", "%high") if loop == 0 else ("0", self.rounds[loop])
-            before = "nested" if loop == 0 else f"inside{loop - 1}"
+            before = f"inside{loop - 1}" if loop else ("looping" if self.columns else "nested")
             leave = "leave" if loop == 0 else f"after{loop}"
             out.label(f"loop{loop}")
             out.add(f"%j{loop} = phi i64 [ {first}, %{before} ], [ %k{loop}, %step{loop} ]")
@@ -277,7 +269,12 @@ class _KernelPrinter:
             out.add(f"br i1 %go{loop}, label %inside{loop}, label %{leave}")
             out.label(f"inside{loop}")
             pointers = self._advanced(pointers, f"%j{loop}", loop)
-            if loop + 1 < outer:
+            if loop + 2 == outer and together:
+                out.add(f"br i1 {together}, label %columns, label %loop{loop + 1}")
+                out.label("columns")
+                self._columns(pointers, loop + 1, self.rounds[loop + 1])
+                out.add(f"br label %step{loop}")
+            elif loop + 1 < outer:
                 out.add(f"br label %loop{loop + 1}")
         self._row(pointers, self.rounds[outer])
         out.add(f"br label %step{outer - 1}" if outer else "br label %leave")
@@ -288,6 +285,59 @@ class _KernelPrinter:
             if loop:
                 out.label(f"after{loop}")
                 out.add(f"br label %step{loop - 1}")
+
+    def _folded_together(self, outer: int) -> str:
+        """Fold all rows together if the first loop is the only one around them, and it pays.
+
+        Returns:
+            Whether to fold those of the last loop together, of several.
+        """
+        out, last = self.out, outer - 1
+        sole = self._pays(0)
+        if last:
+            once = out.step(f"icmp eq i64 {self.rounds[last]}, 1")
+            sole = out.step(f"and i1 {sole}, {once}")
+        out.add(f"br i1 {sole}, label %every, label %several")
+        out.label("every")
+        length = out.step("sub i64 %high, %low")
+        self._columns(self._advanced(self.bases, "%low", 0), 0, length)
+        out.add("br label %leave")
+        out.label("several")
+        found = self._pays(last) if last else ""
+        out.add("br label %looping")
+        out.label("looping")
+        return found
+
+    def _pays(self, loop: int) -> str:
+        """Return whether the rows of a loop are to be folded together.
+
+        What was compiled as adjacent must be, and where something is not, rows must be short.
+        """
+        out, rounds, length = self.out, self.rounds[loop], self.rounds[-1]
+        assert self.columns is not None
+        found = out.step(f"icmp sge i64 {rounds}, {LEAST}")
+        if not self.columns.are_adjacent:
+            short = out.step(f"icmp sle i64 {length}, {SHORT}")
+            found = out.step(f"and i1 {found}, {short}")
+        dtypes = [*(a.dtype for a in self.nest.accesses), *(s.dtype for s in self.nest.stores)]
+        for move, (dtype, along) in enumerate(zip(dtypes, self.columns.moves, strict=True)):
+            if along is not Inner.STRIDED:
+                step = dtype.itemsize if along is Inner.UNIT else 0
+                fits = out.step(f"icmp eq i64 {self.distances[move][loop]}, {step}")
+                found = out.step(f"and i1 {found}, {fits}")
+        return found
+
+    def _columns(self, pointers: Sequence[str], loop: int, count: str) -> None:
+        """Fold ``count`` rows of a loop together."""
+        accesses = len(self.nest.accesses)
+        args: list[str] = []
+        for i, pointer in enumerate(pointers):
+            args.append(f"ptr {pointer}")
+            if i < accesses:
+                args.append(f"i64 {self.distances[i][-1]}")
+        args += [f"i64 {self.distances[move][loop]}" for move in range(len(pointers))]
+        args += [f"i64 {self.rounds[-1]}", f"i64 {count}"]
+        self.out.add(f"call void @{self.name}.columns({', '.join(args)})")
 
     def _advanced(self, pointers: Sequence[str], index: str, loop: int) -> list[str]:
         """Return pointers moved on by ``index`` rounds of a loop."""

@@ -39,6 +39,9 @@ _FLOAT_COMPARE: Final = {
     "ge": "oge",
 }
 
+CHUNK: Final = 4096
+"""Elements that are summed before their sum is added to the total: the error grows far slower."""
+
 
 def value_type(dtype: DType) -> str:
     """Return the LLVM type of a value in a register; bf16 is its 16 bits."""

@@ -233,8 +233,9 @@ def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[Block, tu
     flat = flat and len(loops) == 1
     first = loops[0][0] if len(loops) > 1 else 1
     low_high = (0, loops[0][0] if flat else first)
-    inner = loops[-1]
-    padded = [*loops[:-1], *[(1, [0] * len(moves))] * (place.loops - len(loops)), inner]
+    padded = [*loops[:1], *[(1, [0] * len(moves))] * (place.loops - len(loops)), *loops[1:]]
+    if len(loops) == 1:
+        padded.reverse()
     block = np.zeros(place.words, dtype=np.int64)
     block[place.flat] = int(flat)
     for loop, (rounds, distances) in enumerate(padded):

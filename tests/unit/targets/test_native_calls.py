@@ -17,7 +17,7 @@ from tests.unit.targets.test_fused_kernels import SOFTMAX, only_kernel
 ROWS = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
 
 
-def _run(call: NativeCall, inputs: list[Any], edges: list[int]) -> list[Any]:
+def run_in_parts(call: NativeCall, inputs: list[Any], edges: list[int]) -> list[Any]:
     results = [np.full(shape, np.nan, np.float32) for shape in call.shapes]
     (stage,) = call.stages
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(stage.entry)
@@ -42,7 +42,7 @@ def test_any_parts_compute_the_same_to_the_bit(parts: int) -> None:
     assert call is not None
     (stage,) = call.stages
     edges = [stage.low + (stage.high - stage.low) * i // parts for i in range(parts + 1)]
-    (found,) = _run(call, [ROWS], edges)
+    (found,) = run_in_parts(call, [ROWS], edges)
     np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
 
