@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import reduce
 from typing import Literal
 
@@ -18,8 +19,10 @@ from reference_vm.types.dim import (
     Monomial,
     Opaque,
     Relation,
+    add,
     apply,
     floordiv,
+    multiply,
     product,
     relate,
     subtract,
@@ -172,7 +175,44 @@ def lower_bound(dim: Dim) -> float:
         return 0
     if isinstance(dim, int):
         return dim
-    return sum(_term_bound(monomial, coefficient) for monomial, coefficient in dim.terms)
+    found = sum(_term_bound(monomial, coefficient) for monomial, coefficient in dim.terms)
+    return _undivided_bound(dim) if found == -math.inf else found
+
+
+def _undivided_bound(dim: Poly) -> float:
+    """Return what `lower_bound` does, by what divisions by numbers differ from quotients at most.
+
+    So it sees that ``floordiv(n, 2) + 1`` is never less than ``floordiv(n + 1, 2)``.
+    """
+    divisors = [d for monomial, _ in dim.terms if (d := _divisor(monomial))]
+    if not divisors:
+        return -math.inf
+    whole = math.lcm(*divisors)
+    least = reduce(add, (_times(whole, monomial, c) for monomial, c in dim.terms))
+    found = lower_bound(least)
+    return found if found == -math.inf else math.ceil(Fraction(int(found), whole))
+
+
+def _divisor(monomial: Monomial) -> int:
+    """Return what a term that is a quotient is divided by; 0 for other terms."""
+    atom = monomial[0] if len(monomial) == 1 else None
+    if not isinstance(atom, Opaque) or atom.function not in ("floordiv", "ceildiv"):
+        return 0
+    return atom.right if isinstance(atom.right, int) and atom.right > 0 else 0
+
+
+def _times(whole: int, monomial: Monomial, coefficient: int) -> Dim:
+    """Return no more than ``whole`` times a term, without the division in it."""
+    divisor, atom = _divisor(monomial), monomial[0] if monomial else ""
+    if not divisor or not isinstance(atom, Opaque):
+        return multiply(whole, Poly(((monomial, coefficient),)) if monomial else coefficient)
+    rounds_down = atom.function == "floordiv"
+    rest = 0
+    if rounds_down and coefficient > 0:
+        rest = 1 - divisor
+    if not rounds_down and coefficient < 0:
+        rest = divisor - 1
+    return multiply(whole // divisor * coefficient, add(atom.left, rest))
 
 
 def _term_bound(monomial: Monomial, coefficient: int) -> float:

@@ -29,8 +29,10 @@ from reference_vm.analysis import contents
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import Binding, Call, Constant, Function, Module, ShapeLiteral, Var
 from reference_vm.ops.definition import Content, OpDef, Trait
+from reference_vm.ops.shapes import lower_bound
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.types import Attrs, Dim, Poly, ShapeType, TensorType, Unknown
+from reference_vm.types.dim import DIVIDING, Opaque
 from reference_vm.types.dtype import I64
 
 TARGETS: Final[Mapping[str, int]] = {"reshape": 1, "broadcast_to": 1, "expand": 1, "full": 0}
@@ -121,13 +123,19 @@ def _is_said(dims: Content) -> bool:
 
 
 def _is_size(dim: Dim) -> bool:
-    if isinstance(dim, int):
-        return dim >= 0
-    return isinstance(dim, Poly) and all(c > 0 for _, c in dim.terms) and _has_plain_terms(dim)
+    return not isinstance(dim, Unknown) and lower_bound(dim) >= 0 and not _may_fail(dim)
 
 
-def _has_plain_terms(dim: Poly) -> bool:
-    return all(isinstance(atom, str) for monomial, _ in dim.terms for atom in monomial)
+def _may_fail(dim: Dim) -> bool:
+    """Whether something in ``dim`` is divided by what may be 0."""
+    atoms = [a for m, _ in dim.terms for a in m] if isinstance(dim, Poly) else []
+    return any(
+        (a.function in DIVIDING and (not isinstance(a.right, int) or a.right == 0))
+        or _may_fail(a.left)
+        or _may_fail(a.right)
+        for a in atoms
+        if isinstance(a, Opaque)
+    )
 
 
 def _literal(var: Var, known: Content) -> tuple[Binding, ...]:

@@ -26,7 +26,8 @@ from typing import Final, TypeAlias, Union, final
 FUNCTIONS: Final = ("floordiv", "ceildiv", "mod", "min", "max")
 """The functions that may stand in a dim."""
 
-_DIVIDING: Final = ("floordiv", "ceildiv", "mod")
+DIVIDING: Final = ("floordiv", "ceildiv", "mod")
+"""Those that fail if their right side is 0."""
 
 SIZE_LIMIT: Final = 256
 """How many symbols, functions and terms a polynomial may have. One that grows beyond becomes
@@ -322,7 +323,7 @@ def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
                 term = multiply(term, values.get(atom, symbol(atom)))
             else:
                 left, right = substitute(atom.left, values), substitute(atom.right, values)
-                if right == 0 and atom.function in _DIVIDING:
+                if right == 0 and atom.function in DIVIDING:
                     return UNKNOWN
                 term = multiply(term, apply(atom.function, left, right))
         result = add(result, term)
