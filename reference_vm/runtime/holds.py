@@ -8,15 +8,14 @@ are those of its items.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 from reference_vm.devices.api import Buffer, Tensor
 from reference_vm.runtime.frames import Run
 
 
-@final
 class Data:
-    """A value of a data type."""
+    """A value of a data type; in the native loop's memory it keeps its parts in another way."""
 
     __slots__ = ("data_type", "fields", "holds", "tag")
 
@@ -34,9 +33,8 @@ class Data:
         return self.fields
 
 
-@final
 class Closure:
-    """A function that has its first arguments already."""
+    """A function that has its first arguments already, kept as data is."""
 
     __slots__ = ("captured", "function", "holds")
 

@@ -10,93 +10,184 @@ from typing import Final
 
 from reference_vm.jit.arrays import DATA
 from reference_vm.jit.words import load, move, store
+from reference_vm.runtime.native.cells import cell_of, clear, copy, take_apart
 from reference_vm.runtime.native.layout import (
+    CELLS,
     OBJECT,
     SLOT,
     WORD,
+    Cell,
     Form,
     Frame,
     FunctionRecord,
+    Maker,
     Slot,
     State,
+    Way,
 )
-from reference_vm.runtime.native.memory import forget_all
-from reference_vm.runtime.native.moves import copy
 
 
-def callee_instance(instance: int, function: int, cell: int, frame: int, places: int) -> int:
-    """Return the instance that a call's arguments choose; 0 if it must be found."""
+def is_like_call(way: int, slots: int, count: int) -> int:
+    """Whether a remembered call was one with arguments of the forms of those in slots."""
+    for i in range(count):
+        slot = slots + i * SLOT * WORD
+        reference = load(slot, Slot.REFERENCE)
+        if reference == OBJECT:
+            return 0
+        form = 0 if reference <= CELLS else load(slot, Slot.FORM)
+        if form != load(way, Way.FORMS + i):
+            return 0
+    return 1
+
+
+def find_instance(function: int, slots: int) -> int:
+    """Return the instance of a function for the arguments in slots; 0 if Python must find it."""
     only = load(function, FunctionRecord.INSTANCE)
     if only != 0:
         return only
-    found = load(instance, cell)
-    if found == 0:
+    if load(function, FunctionRecord.HIDDEN):
         return 0
-    count = load(places, 0)
-    for i in range(count):
-        slot = frame + load(places, 1 + i) * WORD
-        if load(slot, Slot.FORM) != load(instance, cell + 1 + i):
-            return 0
-        if load(slot, Slot.REFERENCE) == OBJECT:
-            return 0
-    return found
-
-
-def enter(frame: int, function: int, instance: int, source: int, places: int) -> int:
-    """Make a frame of a function: empty but for the arguments from slots of another frame."""
-    count = load(places, 0)
-    store(frame, Frame.FUNCTION, function)
-    store(frame, Frame.INSTANCE, instance)
-    for i in range(count):
-        slot = frame + (Frame.SLOTS + i * SLOT) * WORD
-        argument = source + load(places, 1 + i) * WORD
-        copy(slot, argument)
-    for i in range(Frame.SLOTS + count * SLOT, load(function, FunctionRecord.FRAME_WORDS)):
-        store(frame, i, 0)
+    count = load(function, FunctionRecord.PARAMETERS)
+    way = load(function, FunctionRecord.WAYS)
+    before = 0
+    while way != 0:
+        if is_like_call(way, slots, count):
+            if before != 0:
+                store(before, Way.NEXT, load(way, Way.NEXT))
+                store(way, Way.NEXT, load(function, FunctionRecord.WAYS))
+                store(function, FunctionRecord.WAYS, way)
+            return load(way, Way.INSTANCE)
+        before = way
+        way = load(way, Way.NEXT)
     return 0
 
 
-def invoke(state: int, instance: int, frame: int, pc: int) -> int:
-    """Let a function run next, with its frame behind this one; -1 if there is no room for it."""
-    function = load(pc, 1)
-    places = pc + 4 * WORD
-    made = callee_instance(instance, function, load(pc, 2), frame, places)
-    if made == 0 or load(state, State.DEPTH) >= load(state, State.DEPTH_LIMIT):
-        return 0
-    size = load(load(frame, Frame.FUNCTION), FunctionRecord.FRAME_WORDS)
-    inner = frame + size * WORD
+def next_frame(state: int, frame: int, function: int) -> int:
+    """Return where the frame of a function behind this one goes; -1 if there is no room for it."""
+    inner = frame + load(load(frame, Frame.FUNCTION), FunctionRecord.FRAME_WORDS) * WORD
     if inner + load(function, FunctionRecord.FRAME_WORDS) * WORD > load(state, State.STACK_END):
         return -1
-    enter(inner, function, made, frame, places)
-    store(inner, Frame.CALLER, size)
-    store(inner, Frame.RETURN, places + (1 + load(places, 0)) * WORD)
-    store(inner, Frame.TARGET, load(pc, 3))
+    return inner
+
+
+def put_arguments(inner: int, at: int, frame: int, places: int) -> int:
+    """Copy slots of a frame to those of another one, from ``at`` on; return where they end."""
+    for i in range(load(places, 0)):
+        copy(inner + at * WORD, frame + load(places, 1 + i) * WORD)
+        at += SLOT
+    return at
+
+
+def put_captured(inner: int, cell: int) -> int:
+    """Copy what a closure captured to the first slots of a frame; return where they end."""
+    words = load(load(cell, Cell.MAKER), Maker.SLOTS) * SLOT
+    for i in range(words):
+        store(inner, Frame.SLOTS + i, load(cell, Cell.SLOTS + i))
+    return Frame.SLOTS + words
+
+
+def enter(inner: int, function: int, at: int) -> int:
+    """Make a frame of a function of the words that hold its arguments, and end at ``at``.
+
+    Returns:
+        The instance that the arguments choose; 0 if Python must find it.
+    """
+    instance = find_instance(function, inner + Frame.SLOTS * WORD)
+    store(inner, Frame.FUNCTION, function)
+    store(inner, Frame.INSTANCE, instance)
+    for i in range(at, load(function, FunctionRecord.FRAME_WORDS)):
+        store(inner, i, 0)
+    return instance
+
+
+def push(state: int, frame: int, inner: int, back: int, target: int) -> int:
+    """Let the function of a frame behind this one run next; return where its code is."""
+    store(inner, Frame.CALLER, (inner - frame) // WORD)
+    store(inner, Frame.RETURN, back)
+    store(inner, Frame.TARGET, target)
     store(state, State.DEPTH, load(state, State.DEPTH) + 1)
     store(state, State.FRAME, inner)
+    return load(load(inner, Frame.FUNCTION), FunctionRecord.CODE)
+
+
+def replace(frame: int, inner: int) -> int:
+    """Let a frame behind this one take the place of it; return where its function's code is."""
+    function = load(inner, Frame.FUNCTION)
+    store(frame, Frame.FUNCTION, function)
+    for i in range(Frame.INSTANCE, load(function, FunctionRecord.FRAME_WORDS)):
+        store(frame, i, load(inner, i))
     return load(function, FunctionRecord.CODE)
 
 
-def tail_invoke(state: int, instance: int, frame: int, pc: int) -> int:
+def invoke(state: int, frame: int, pc: int) -> int:
+    """Let a function run next, with its frame behind this one; -1 if there is no room for it."""
+    function = load(pc, 1)
+    places = pc + 3 * WORD
+    if load(state, State.DEPTH) >= load(state, State.DEPTH_LIMIT):
+        return 0
+    inner = next_frame(state, frame, function)
+    if inner < 0:
+        return -1
+    if enter(inner, function, put_arguments(inner, Frame.SLOTS, frame, places)) == 0:
+        return 0
+    return push(state, frame, inner, places + (1 + load(places, 0)) * WORD, load(pc, 2))
+
+
+def tail_invoke(state: int, frame: int, pc: int) -> int:
     """Let a function run next, with its frame in place of this one; -1 if there is no room.
 
     The new frame is made behind the old one, since its arguments are there, and then moved.
     """
     function = load(pc, 1)
-    places = pc + 3 * WORD
-    made = callee_instance(instance, function, load(pc, 2), frame, places)
-    if made == 0:
-        return 0
-    size = load(function, FunctionRecord.FRAME_WORDS)
-    inner = frame + load(load(frame, Frame.FUNCTION), FunctionRecord.FRAME_WORDS) * WORD
-    if inner + size * WORD > load(state, State.STACK_END):
+    inner = next_frame(state, frame, function)
+    if inner < 0:
         return -1
-    enter(inner, function, made, frame, places)
-    store(inner, Frame.CALLER, load(frame, Frame.CALLER))
-    store(inner, Frame.RETURN, load(frame, Frame.RETURN))
-    store(inner, Frame.TARGET, load(frame, Frame.TARGET))
-    for i in range(size):
-        store(frame, i, load(inner, i))
-    return load(function, FunctionRecord.CODE)
+    if enter(inner, function, put_arguments(inner, Frame.SLOTS, frame, pc + 2 * WORD)) == 0:
+        return 0
+    return replace(frame, inner)
+
+
+def callee(cell: int, arguments: int, result: int) -> int:
+    """Return the function of a closure that takes and returns what a call says; else 0."""
+    if cell == 0:
+        return 0
+    maker = load(cell, Cell.MAKER)
+    if load(maker, Maker.REST) != arguments or load(maker, Maker.RESULT) != result:
+        return 0
+    shared = load(cell, Cell.MIXED) and load(cell, Cell.HOLDS) > 1
+    return 0 if shared else load(maker, Maker.FUNCTION)
+
+
+def apply(state: int, frame: int, pc: int) -> int:
+    """Let a closure run next, with its frame behind this one; -1 if there is no room for it."""
+    cell = cell_of(frame + load(pc, 1) * WORD)
+    function = callee(cell, load(pc, 3), load(pc, 4))
+    places = pc + 5 * WORD
+    if function == 0 or load(state, State.DEPTH) >= load(state, State.DEPTH_LIMIT):
+        return 0
+    inner = next_frame(state, frame, function)
+    if inner < 0:
+        return -1
+    if enter(inner, function, put_arguments(inner, put_captured(inner, cell), frame, places)) == 0:
+        return 0
+    take_apart(state, cell)
+    return push(state, frame, inner, places + (1 + load(places, 0)) * WORD, load(pc, 2))
+
+
+def tail_apply(state: int, frame: int, pc: int) -> int:
+    """Let a closure run next, with its frame in place of this one; -1 if there is no room."""
+    cell = cell_of(frame + load(pc, 1) * WORD)
+    function = callee(cell, load(pc, 2), load(pc, 3))
+    if function == 0:
+        return 0
+    inner = next_frame(state, frame, function)
+    if inner < 0:
+        return -1
+    at = put_arguments(inner, put_captured(inner, cell), frame, pc + 4 * WORD)
+    if enter(inner, function, at) == 0:
+        return 0
+    take_apart(state, cell)
+    return replace(frame, inner)
 
 
 def deliver(state: int, frame: int, pc: int) -> int:
@@ -115,16 +206,18 @@ def deliver(state: int, frame: int, pc: int) -> int:
     if form == load(state, State.EXPECTED):
         array = load(load(state, State.ARRAY) + DATA, 0)
         move(array, load(slot, Slot.ADDRESS), load(form, Form.NBYTES))
-        forget_all(state)
+        clear(state)
         store(state, State.RESULT, -1)
     return 0
 
 
 def give(state: int, frame: int, pc: int) -> int:
-    """Return to the caller with the result; 0 from the first frame."""
+    """Return to the caller with the result; 0 from the first frame, or if Python must."""
     back = load(frame, Frame.CALLER)
     if back == 0:
         deliver(state, frame, pc)
+        return 0
+    if load(frame, Frame.TARGET) < 0:
         return 0
     caller = frame - back * WORD
     target = caller + load(frame, Frame.TARGET) * WORD
@@ -136,10 +229,19 @@ def give(state: int, frame: int, pc: int) -> int:
 
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
-    callee_instance,
+    is_like_call,
+    find_instance,
+    next_frame,
+    put_arguments,
+    put_captured,
     enter,
+    push,
+    replace,
     invoke,
     tail_invoke,
+    callee,
+    apply,
+    tail_apply,
     deliver,
     give,
 )

@@ -13,7 +13,7 @@ from reference_vm.runtime.native.heap import read
 from reference_vm.runtime.native.layout import SLOT, WORD, State
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.run import NativeRun
-from reference_vm.runtime.native.translation import Tree, tree_of
+from reference_vm.runtime.native.trees import Tree, tree_of
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.results import deliver
 from reference_vm.types.arrays import to_numpy

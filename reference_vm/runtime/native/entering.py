@@ -11,6 +11,7 @@ from typing import Final
 
 from reference_vm.jit.arrays import DATA, DESCRIPTION, DIMS, FLAGS, ITEMS, PLAIN, RANK, TYPE
 from reference_vm.jit.words import load, load_int, move, store
+from reference_vm.runtime.native.cells import clear, hold
 from reference_vm.runtime.native.layout import (
     LENT,
     SLOT,
@@ -22,8 +23,7 @@ from reference_vm.runtime.native.layout import (
     Slot,
     State,
 )
-from reference_vm.runtime.native.memory import forget_all, register
-from reference_vm.runtime.native.moves import hold
+from reference_vm.runtime.native.memory import register
 
 
 def is_like(state: int, array: int, description: int, form: int) -> int:
@@ -76,7 +76,7 @@ def start(state: int, arrays: int) -> int:
         store(frame, i, 0)
     for i in range(count):
         if load(state, State.UNUSED) == 0:
-            forget_all(state)
+            clear(state)
             return 0
         form = load(entry, Entry.ARRAYS + 2 * i + 1)
         address = load(load(arrays + ITEMS, i) + DATA, 0)
@@ -105,7 +105,7 @@ def finish(state: int, arrays: int) -> int:
             slot = frame + load(pc, 2 + i) * WORD
             nbytes = load(load(slot, Slot.FORM), Form.NBYTES)
             move(load(load(arrays + ITEMS, i) + DATA, 0), load(slot, Slot.ADDRESS), nbytes)
-    forget_all(state)
+    clear(state)
     return 0
 
 

@@ -42,7 +42,6 @@ from reference_vm.runtime.native.run import NativeRun, Step
 from reference_vm.runtime.native.shadow import Shadow
 from reference_vm.runtime.native.snapshot import Snapshot
 from reference_vm.runtime.native.stack import Stack
-from reference_vm.runtime.native.translation import tree_of
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.symbols import BindError, bind_symbols
 from reference_vm.runtime.trace import Trace
@@ -122,7 +121,7 @@ class NativeExecutor:
         self._prepare(pool)
         self.program = NativeProgram(image, state, pool)
         self._stack = Stack(state)
-        self._values = Values(state, self.program.forms, self.program.memory)
+        self._values = Values(state, self.program)
         self._leaving = Leaving(self.program, state, self._stack, self._values)
         self._delivery = Delivery(self.program, state, self._values)
         self._remembered = Remembered(self.program, state)
@@ -245,7 +244,7 @@ class NativeExecutor:
                     path.prepare(run.taken())
             symbols = bind_symbols(code, values, self._image.executable.data_types)
         pairs = zip(code.params, values, strict=True)
-        slots = [w for p, v in pairs for w in self._values.words(tree_of(p.type), v)]
+        slots = [w for p, v in pairs for w in self._values.argument(p.type, v)]
         instance = program.instance(number, symbols)
         self._stack.begin(program.records[number], instance, slots)
         self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
@@ -291,6 +290,8 @@ class NativeExecutor:
                 memory.grow_table()
             case Left.STACK:
                 self._stack.grow()
+            case Left.CELLS:
+                self.program.cell_memory.make_room()
             case Left.LOG:
                 assert path is not None
                 path.take(self._log, self._log.size)
@@ -308,6 +309,7 @@ class NativeExecutor:
         return Snapshot(
             self._stack.used.copy(),
             self.program.memory.table.copy(),
+            self.program.cell_memory.copy(),
             self._cells[State.SERIAL],
             [bare(value) for value in self._values.objects],
             dict(run.live),
@@ -366,10 +368,11 @@ class NativeExecutor:
         if path is not None:
             path.close(self._log, self._noted, self._plans())
         run.log = None
-        if cells[State.LAST]:
+        if cells[State.LAST] or cells[State.CELL_BUMP] != cells[State.CELL_CHUNK]:
             self._call(Command.FINISH, 0)
         run.close()
         self.program.memory.close_run()
+        self.program.cell_memory.close_run()
         self.program.memory.seen = {}
         self._values.clear()
         self._count()

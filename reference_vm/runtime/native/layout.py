@@ -11,11 +11,15 @@ tensor on the host  of its data       its buffer           dtype and dims
 storage             of its bytes      its buffer           0
 shape value         0                 0                    dims, no dtype
 scalar on the host  the bits          `SCALAR`             dtype, no dims
+data or closure     of its cell       its cell             its maker
 anything else       number of object  `OBJECT`             0
 ==================  ================  ===================  ==================
 
 A *reference* to a buffer is its serial number and its place in the table of buffers; the entry
-there says the same as long as the buffer lives, so a stale reference is known as one.
+there says the same as long as the buffer lives, so a stale reference is known as one. A value of a
+data type or a closure is a *cell*: its holds, its *maker* (what all such cells have in common), and
+a slot for each leaf inside. The reference to a cell is a number below `CELLS` that its first word
+repeats as long as it lives.
 
 A *frame* is the words of `Frame`, then the slots of all registers. Frames lie one after the other.
 """
@@ -33,6 +37,9 @@ SLOT: Final = 3
 
 OBJECT: Final = -1
 SCALAR: Final = -2
+
+CELLS: Final = -16
+"""References to cells are this or less."""
 
 INDEX_BITS: Final = 24
 INDEX_MASK: Final = (1 << INDEX_BITS) - 1
@@ -132,7 +139,24 @@ class State(IntEnum):
     LIMIT = 40
     """Bytes of the host that may be in use."""
 
-    WORDS = 41
+    CELL_HEADS = 41
+    """The first free cell of each size class."""
+
+    CELL_BUMP = 42
+    """What is left of the chunk that cells are cut from: begin and end."""
+
+    CELL_BUMP_END = 43
+    CELL_CHUNK = 44
+    """The first of these chunks: begin and end. A run begins with it."""
+
+    CELL_CHUNK_END = 45
+    CELL_REFERENCE = 46
+    """To the next cell."""
+
+    CELL_WANTED = 47
+    """Bytes of a cell for which there is no room; else 0."""
+
+    WORDS = 48
 
 
 class Frame(IntEnum):
@@ -144,7 +168,8 @@ class Frame(IntEnum):
     """Where the caller goes on."""
 
     TARGET = 3
-    """The caller's first slot for the result, in words from its frame."""
+    """The caller's first slot for the result, in words from its frame; negative if the caller's
+    slots are not those of the result, so that only Python can write it there."""
 
     INSTANCE = 4
     SLOTS = 5
@@ -157,7 +182,25 @@ class FunctionRecord(IntEnum):
     INSTANCE = 3
     """The only one, of a function without symbols; else 0."""
 
-    WORDS = 4
+    WAYS = 4
+    """The first of the calls that are remembered (`Way`)."""
+
+    HIDDEN = 5
+    """1: a symbol is told by what lies in a data type, so that only Python can call it."""
+
+    PARAMETERS = 6
+    """Slots of the parameters."""
+
+    WORDS = 7
+
+
+class Way(IntEnum):
+    """The instance that a function was called with for arguments of certain forms."""
+
+    NEXT = 0
+    INSTANCE = 1
+    FORMS = 2
+    """Of each slot of the parameters; 0 for a cell."""
 
 
 class Instance(IntEnum):
@@ -191,6 +234,52 @@ CONSTANT: Final = -3
 """The class of constants, which outlive all runs."""
 
 CLASSES: Final = 512
+
+
+class Cell(IntEnum):
+    """A value of a data type, or a closure."""
+
+    REFERENCE = 0
+    HOLDS = 1
+    """Of a free cell: the next one."""
+
+    MAKER = 2
+    MIXED = 3
+    """1: somewhere inside is what only Python can give back."""
+
+    SLOTS = 4
+
+
+class Maker(IntEnum):
+    """What cells have in common that one constructor, or one lambda, made of fields alike.
+
+    It stands where tensors have their form, so its first words are those of a form, all 0.
+    """
+
+    TAG = 6
+    """Which constructor; -1: a closure."""
+
+    NUMBER = 7
+    FUNCTION = 8
+    """The record of a closure's function; else 0."""
+
+    REST = 9
+    """The number of the tree of the arguments that a closure has not got yet."""
+
+    RESULT = 10
+    """The number of the tree of what a closure returns."""
+
+    SLOTS = 11
+    """Of a cell."""
+
+    CLASS = 12
+    """The size class of a cell."""
+
+    FIELDS = 13
+    """How many."""
+
+    PARTS = 14
+    """For each field: where it begins, in words from the cell, and the number of its tree."""
 
 
 class Form(IntEnum):
@@ -325,3 +414,5 @@ class Left(IntEnum):
 
     STACK = 4
     LOG = 5
+    CELLS = 6
+    """`State.CELL_WANTED` bytes are to be had for a cell."""

@@ -14,11 +14,9 @@ from typing import Any, Final, cast, final
 
 from reference_vm.bytecode.instructions import (
     HostOp,
-    Invoke,
     Launch,
     MatchCast,
     Return,
-    TailInvoke,
     View,
 )
 from reference_vm.diagnostics import DataError
@@ -26,11 +24,13 @@ from reference_vm.jit.words import load, store
 from reference_vm.runtime.frames import Frame as PythonFrame
 from reference_vm.runtime.native.heap import Heap, read, write
 from reference_vm.runtime.native.layout import (
+    CELLS,
     OBJECT,
     SLOT,
     WORD,
     Form,
     Frame,
+    FunctionRecord,
     Memo,
     Slot,
     State,
@@ -39,9 +39,9 @@ from reference_vm.runtime.native.opcodes import SURE, Op
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
 from reference_vm.runtime.native.plans import Contents
 from reference_vm.runtime.native.program import NativeProgram, Place
-from reference_vm.runtime.native.run import NativeRun, Step
+from reference_vm.runtime.native.run import BOOKS, NativeRun, Step
 from reference_vm.runtime.native.stack import Stack
-from reference_vm.runtime.native.translation import tree_of
+from reference_vm.runtime.native.trees import Tree, tree_of
 from reference_vm.runtime.native.values import Registers, Values
 
 _REMEMBERED: Final = 16
@@ -135,12 +135,13 @@ class Leaving:
         forms = self._operands(pc, frame)
         contents = self._contents(place, pc, frame, forms)
         jump = prepared.steps[place.index](shown)
-        step.written, step.symbols = registers.written, shown.symbols
+        step.symbols = shown.symbols
+        if not isinstance(self.program.instruction(place), BOOKS):
+            step.written = registers.written
         if shown.symbols != before:
             store(frame, Frame.INSTANCE, program.instance(place.function, shown.symbols))
         if waiting.callee is not None:
-            step.callee, step.replaces = waiting.callee, waiting.replaces
-            self._call(place, pc, frame, waiting)
+            self._call(place, frame, waiting)
         else:
             following = place.index + 1 if jump is None else jump
             store(self.state, State.PC, program.starts[place.function][following])
@@ -162,10 +163,6 @@ class Leaving:
                 places = read(pc + 4 * WORD, load(pc, 3))
             case Op.MATCH:
                 places = [load(pc, 2)]
-            case Op.CALL:
-                places = read(pc + 5 * WORD, load(pc, 4))
-            case Op.TAIL_CALL:
-                places = read(pc + 4 * WORD, load(pc, 3))
             case _:
                 places = []
         return [load(frame, p + Slot.FORM) for p in places]
@@ -213,9 +210,6 @@ class Leaving:
                 self._remember_fact(pc, frame, forms)
             case MatchCast():
                 write(instance + load(pc, 3) * WORD, [forms[0], load(frame, Frame.INSTANCE)])
-            case Invoke() | TailInvoke():
-                callee = load(load(self.state, State.FRAME), Frame.INSTANCE)
-                write(instance + load(pc, 2) * WORD, [callee, *forms])
 
     def _contents(self, place: Place, pc: int, frame: int, forms: Sequence[int]) -> Contents | None:
         """Return the elements that a launch reads on the host; ``None``: it is not remembered."""
@@ -270,23 +264,43 @@ class Leaving:
 
     # Calls.
 
-    def _call(self, place: Place, pc: int, frame: int, waiting: _Waiting) -> None:
+    def _call(self, place: Place, frame: int, waiting: _Waiting) -> None:
         """Let the function run next that a step called."""
         callee, program = waiting.callee, self.program
         assert callee is not None
-        number = program.image.executable.indices[callee.function.code.name]
-        params = callee.function.code.params
-        trees = [tree_of(p.type) for p in params]
-        arguments = callee.registers[: len(params)]
-        words = [w for t, v in zip(trees, arguments, strict=True) for w in self.values.words(t, v)]
-        instance = program.instance(number, callee.symbols)
-        record = program.records[number]
+        code = callee.function.code
+        number = program.image.executable.indices[code.name]
+        arguments = zip(code.params, callee.registers, strict=False)
+        words = [w for p, v in arguments for w in self.values.words(tree_of(p.type), v)]
+        instance, record = program.instance(number, callee.symbols), program.records[number]
         if waiting.replaces:
             self.stack.replace(record, instance, words)
-            return
-        slot = program.codes[place.function].slots[callee.target]
-        back = program.starts[place.function][place.index + 1]
-        self.stack.push(record, instance, words, back, slot)
+            inner = load(self.state, State.FRAME)
+        else:
+            slot = program.codes[place.function].slots[callee.target]
+            back = program.starts[place.function][place.index + 1]
+            inner = self.stack.push(record, instance, words, back, slot)
+        if tree_of(code.result) != self._expected(inner):
+            store(inner, Frame.TARGET, -abs(load(inner, Frame.TARGET)))
+        if code.symbols and not code.hidden_symbols:
+            self._remember_call(record, instance, inner)
+
+    def _remember_call(self, record: int, instance: int, inner: int) -> None:
+        """Let the loop choose an instance by itself for arguments like those of a frame."""
+        count = load(record, FunctionRecord.PARAMETERS)
+        words = read(inner + Frame.SLOTS * WORD, count * SLOT)
+        slots = [words[i : i + SLOT] for i in range(0, len(words), SLOT)]
+        forms = [0 if s[Slot.REFERENCE] <= CELLS else s[Slot.FORM] for s in slots]
+        if all(f or s[Slot.REFERENCE] <= CELLS for f, s in zip(forms, slots, strict=True)):
+            self.program.add_way(record, instance, forms)
+
+    def _expected(self, frame: int) -> Tree:
+        """Return the tree of the register for the result of a frame."""
+        if not load(frame, Frame.CALLER):
+            number = load(load(frame, Frame.FUNCTION), FunctionRecord.NUMBER)
+            return tree_of(self.program.image.executable.functions[number].result)
+        function, register = self.program.target(load(frame, Frame.RETURN))
+        return self.program.codes[function].trees[register]
 
     def _return(self, run: NativeRun, place: Place, frame: int, instruction: Return) -> None:
         """Return a value that is in one slot to a caller that has several for it, or the reverse.
@@ -296,6 +310,5 @@ class Leaving:
         code = self.program.codes[place.function]
         source = instruction.source
         value = self.values.get(frame + code.slots[source] * WORD, code.trees[source])
-        words = self.values.words(tree_of(self.program.function(place).result), value)
-        if not self.stack.pop(words):
+        if not self.stack.pop(self.values.words(self._expected(frame), value)):
             run.result = (value,)

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native import calling, entering, kernels, memory, moves
-from reference_vm.runtime.native.calling import give, invoke, tail_invoke
+from reference_vm.runtime.native import calling, cells, entering, kernels, memory, moves
+from reference_vm.runtime.native.calling import apply, give, invoke, tail_apply, tail_invoke
+from reference_vm.runtime.native.cells import field, make, tag
 from reference_vm.runtime.native.entering import finish, start
 from reference_vm.runtime.native.kernels import (
     launch,
@@ -45,8 +46,10 @@ from reference_vm.runtime.native.opcodes import Op
 
 def left_at(state: int, pc: int) -> int:
     """Say why the loop stops at an instruction that it could not do."""
-    if load(pc, 0) == Op.RETURN:
+    if load(pc, 0) == Op.RETURN and load(load(state, State.FRAME), Frame.CALLER) == 0:
         return Left.RETURNED
+    if load(state, State.CELL_WANTED) != 0:
+        return Left.CELLS
     if load(state, State.WANTED) < 0:
         return Left.INSTRUCTION
     return Left.BUFFERS if load(state, State.UNUSED) == 0 else Left.MEMORY
@@ -108,11 +111,24 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
                 to = match_dims(instance, frame, pc)
                 instance = load(frame, Frame.INSTANCE)
             case Op.CALL:
-                to = invoke(state, instance, frame, pc)
+                to = invoke(state, frame, pc)
                 frame = load(state, State.FRAME)
                 instance = load(frame, Frame.INSTANCE)
             case Op.TAIL_CALL:
-                to = tail_invoke(state, instance, frame, pc)
+                to = tail_invoke(state, frame, pc)
+                instance = load(frame, Frame.INSTANCE)
+            case Op.FIELD:
+                to = field(frame, pc)
+            case Op.TAG:
+                to = tag(frame, pc)
+            case Op.MAKE:
+                to = make(state, frame, pc)
+            case Op.APPLY:
+                to = apply(state, frame, pc)
+                frame = load(state, State.FRAME)
+                instance = load(frame, Frame.INSTANCE)
+            case Op.TAIL_APPLY:
+                to = tail_apply(state, frame, pc)
                 instance = load(frame, Frame.INSTANCE)
             case Op.RETURN:
                 to = give(state, frame, pc)
@@ -144,6 +160,7 @@ def native(state: int, command: int, argument: int) -> int:
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     *memory.FUNCTIONS,
+    *cells.FUNCTIONS,
     *kernels.FUNCTIONS,
     *moves.FUNCTIONS,
     *calling.FUNCTIONS,

@@ -9,9 +9,14 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.words import load, load_byte, move, store
+from reference_vm.runtime.native.cells import (
+    copy,
+    hold,
+    is_pythons,
+    release_slot,
+    share_slot,
+)
 from reference_vm.runtime.native.layout import (
-    FOREIGN,
-    OBJECT,
     SCALAR,
     WORD,
     BufferEntry,
@@ -21,21 +26,7 @@ from reference_vm.runtime.native.layout import (
     Slot,
     State,
 )
-from reference_vm.runtime.native.memory import allocate, entry_of, release, share
-
-
-def hold(slot: int, address: int, reference: int, form: int) -> int:
-    """Let a slot hold a value."""
-    store(slot, Slot.ADDRESS, address)
-    store(slot, Slot.REFERENCE, reference)
-    store(slot, Slot.FORM, form)
-    return 0
-
-
-def copy(slot: int, source: int) -> int:
-    """Let a slot hold what another one holds."""
-    hold(slot, load(source, Slot.ADDRESS), load(source, Slot.REFERENCE), load(source, Slot.FORM))
-    return 0
+from reference_vm.runtime.native.memory import allocate, entry_of
 
 
 def constant(frame: int, pc: int) -> int:
@@ -68,11 +59,7 @@ def move_slots(frame: int, pc: int) -> int:
 def all_counted(state: int, frame: int, places: int, count: int) -> int:
     """Whether the holds on what all slots hold are counted here, not in Python."""
     for i in range(count):
-        reference = load(frame, load(places, i) + Slot.REFERENCE)
-        if reference == OBJECT:
-            return 0
-        entry = entry_of(state, reference)
-        if entry != 0 and load(entry, BufferEntry.CLASS) == FOREIGN:
+        if is_pythons(state, frame + load(places, i) * WORD):
             return 0
     return 1
 
@@ -84,9 +71,7 @@ def kill(state: int, frame: int, pc: int) -> int:
         return 0
     for i in range(count):
         slot = frame + load(pc, 2 + i) * WORD
-        reference = load(slot, Slot.REFERENCE)
-        if reference != SCALAR:
-            release(state, reference)
+        release_slot(state, slot)
         hold(slot, 0, 0, 0)
     return pc + (2 + count) * WORD
 
@@ -97,7 +82,7 @@ def share_slots(state: int, frame: int, pc: int) -> int:
     if all_counted(state, frame, pc + 2 * WORD, count) == 0:
         return 0
     for i in range(count):
-        share(state, load(frame, load(pc, 2 + i) + Slot.REFERENCE))
+        share_slot(state, frame + load(pc, 2 + i) * WORD)
     return pc + (2 + count) * WORD
 
 
@@ -221,8 +206,6 @@ def reshape(frame: int, pc: int) -> int:
 
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
-    hold,
-    copy,
     constant,
     storage,
     move_slots,

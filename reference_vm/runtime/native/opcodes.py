@@ -75,10 +75,26 @@ class Op(IntEnum):
     """s:to, memo, operands; s of each. As `FACT`, for a view of the first operand."""
 
     CALL = 15
-    """function, c:memo, s:result, arguments; s of each."""
+    """function, s:result, arguments; s of each."""
 
     TAIL_CALL = 16
-    """function, c:memo, arguments; s of each. The new frame takes the place of this one."""
+    """function, arguments; s of each. The new frame takes the place of this one."""
+
+    MAKE = 23
+    """s, maker, slots; s of each. Makes a value of a data type or a closure."""
+
+    FIELD = 24
+    """s:to, s:from, field, number of its tree, slots. Lets slots hold what a field holds."""
+
+    TAG = 25
+    """s, tag, address to go to if the value has another tag."""
+
+    APPLY = 26
+    """s:closure, s:result, number of the tree of the arguments, number of that of the result,
+    arguments; s of each. Calls a closure."""
+
+    TAIL_APPLY = 27
+    """As `APPLY`, but for s:result. The new frame takes the place of this one."""
 
     RETURN = 17
     """count; s of each."""

@@ -15,16 +15,19 @@ from typing import Any, Final, final
 import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Launch, Return
+from reference_vm.bytecode.instructions import Branch, BranchTag, Jump, Launch
 from reference_vm.devices.api import Buffer, DeviceApi, Tensor
 from reference_vm.runtime.frames import Frame, PreparedFunction, Run, enter
+from reference_vm.runtime.holds import Data
 from reference_vm.runtime.log import LIMIT, PathLog
+from reference_vm.runtime.native.celled import CellClosure, CellData
 from reference_vm.runtime.native.heap import Words
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.remembered import array_forms
-from reference_vm.runtime.native.run import Event, Step
+from reference_vm.runtime.native.run import BOOKS, Event, Step
 from reference_vm.runtime.native.shadow import Shadow
 from reference_vm.runtime.native.snapshot import Restoring, Snapshot
+from reference_vm.runtime.nesting import Inner, Leaf, rebuilt
 from reference_vm.runtime.sizes import Symbols
 from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.runtime.trace import Trace
@@ -37,12 +40,25 @@ _DECIDED: Final = (Branch, BranchTag, Jump)
 
 
 def bare(value: Any) -> Any:
-    """Return what the books need of a value: tensors without their data, and shapes."""
-    if isinstance(value, Tensor):
-        return Tensor(value.buffer, value.offset, value.dtype, value.shape, value.nbytes)
-    if isinstance(value, tuple):
-        return tuple(map(bare, value))
-    return value if isinstance(value, Buffer | int) else None
+    """Return what the books need of a value: tensors without their data, shapes, and data types.
+
+    What lies in cells is for a `Snapshot` to keep.
+    """
+    return rebuilt(value, _bare)
+
+
+def _bare(value: Any) -> Leaf | Inner[Any]:
+    match value:
+        case CellData() | CellClosure() | Buffer() | int():
+            return Leaf(value)
+        case Tensor():
+            return Leaf(Tensor(value.buffer, value.offset, value.dtype, value.shape, value.nbytes))
+        case Data(data_type=data_type, tag=tag, fields=fields):
+            return Inner(fields, lambda inside: Data(data_type, tag, inside))
+        case tuple():
+            return Inner(value, tuple)
+        case _:
+            return Leaf(None)
 
 
 @final
@@ -128,8 +144,6 @@ class Path:
     def note(self, step: Step) -> None:
         """Note what Python did."""
         step.written = {register: bare(value) for register, value in step.written.items()}
-        if step.callee is not None:
-            step.callee.registers = [bare(v) for v in step.callee.registers]
         self._segments[-1].steps.append(step)
 
     def take(self, words: Words, used: int) -> None:
@@ -280,7 +294,7 @@ class _Replay(Run):
     def repeat(self, function: int, index: int, step: Step) -> None:
         """Do what Python did."""
         frame = self._frame(function, index)
-        if isinstance(frame.function.code.instructions[index], Return):
+        if isinstance(frame.function.code.instructions[index], BOOKS):
             frame.steps[index](frame)
             return
         self.apply(step.events)
@@ -288,16 +302,6 @@ class _Replay(Run):
             frame.registers[register] = value
         frame.symbols = step.symbols
         self._serial = step.serial
-        callee = step.callee
-        if callee is not None:
-            number = self._program.image.executable.indices[callee.function.code.name]
-            inner = enter(self._function(number), list(callee.registers), callee.symbols, self)
-            if step.replaces:
-                inner.target = frame.target
-                self.stack[-1] = inner
-            else:
-                inner.target = callee.target
-                self.stack.append(inner)
 
     def _frame(self, function: int, index: int) -> Frame:
         frame = self.stack[-1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import Instruction, Launch
+from reference_vm.bytecode.instructions import Instruction, Invoke, InvokeClosure, Launch, Register
 from reference_vm.devices.api import Tensor
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.image import Image
+from reference_vm.runtime.native.cell_memory import CellMemory
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, write
 from reference_vm.runtime.native.layout import (
@@ -18,7 +20,9 @@ from reference_vm.runtime.native.layout import (
     FunctionRecord,
     Instance,
     State,
+    Way,
 )
+from reference_vm.runtime.native.makers import Makers
 from reference_vm.runtime.native.memory import entry_of
 from reference_vm.runtime.native.plans import Plans
 from reference_vm.runtime.native.pool import HostPool
@@ -29,6 +33,7 @@ from reference_vm.runtime.native.translation import (
     offsets,
     translate,
 )
+from reference_vm.runtime.native.trees import count, tree_of
 from reference_vm.runtime.sizes import Symbols
 from reference_vm.types import HOST
 
@@ -37,6 +42,9 @@ if TYPE_CHECKING:  # it loads LLVM, which need not be installed
 
 KEPT: Final = 256
 """Instances that outlive a run; there are more only while it lasts."""
+
+_WAYS: Final = 16
+"""Calls of one function that the loop looks through."""
 
 
 @final
@@ -57,16 +65,19 @@ class NativeProgram:
         self.forms = Forms()
         self.memory = HostPool(image.host, state)
         self.plans = Plans(state, self.forms, image.kernels, pool)
+        self.cell_memory = CellMemory(state)
         self._state = state
         self._records = Heap()
         functions = image.executable.functions
         self.records = [self._records.take(FunctionRecord.WORDS) for _ in functions]
+        self.makers = Makers(functions, self.records)
         around = Surroundings(
-            functions,
+            image.executable,
             self.records,
             self.plans.records,
             [self._constant(c) for c in image.constants],
             self.forms,
+            self.makers,
             image.executable.devices.index(HOST),
             bool(load(state, State.CHECKED)),
             self._is_listed,
@@ -96,6 +107,25 @@ class NativeProgram:
             self._symbols[found] = symbols
         return found
 
+    def add_way(self, record: int, instance: int, forms: Sequence[int]) -> None:
+        """Remember the instance that a function was called with for arguments of these forms."""
+        length, at = 0, load(record, FunctionRecord.WAYS)
+        while at:
+            length, at = length + 1, load(at, Way.NEXT)
+        first = load(record, FunctionRecord.WAYS) if length < _WAYS else 0
+        store(record, FunctionRecord.WAYS, self._heap.put([first, instance, *forms]))
+
+    def target(self, back: int) -> tuple[int, Register]:
+        """Return the function and register for the result of a call.
+
+        Args:
+            back: The address of the instruction behind the call.
+        """
+        place = self.places[back]
+        call = self.function(place).instructions[place.index - 1]
+        assert isinstance(call, Invoke | InvokeClosure)
+        return place.function, call.target
+
     def symbols(self, instance: int) -> Symbols:
         """Return the symbols of an instance."""
         return self._symbols[instance]
@@ -120,6 +150,7 @@ class NativeProgram:
         self._heap = Heap()
         self._held: list[object] = []
         for number, code in enumerate(self.image.executable.functions):
+            store(self.records[number], FunctionRecord.WAYS, 0)
             if not code.symbols:
                 instance = self.instance(number, ())
                 store(self.records[number], FunctionRecord.INSTANCE, instance)
@@ -144,7 +175,10 @@ class NativeProgram:
             self.starts.append(starts)
             self.places.update((a, Place(number, i)) for i, a in enumerate(starts))
             write(at, linked(code, starts.__getitem__, self._records.put))
-            write(self.records[number], [number, at, code.frame_words, 0])
+            function = self.image.executable.functions[number]
+            slots = sum(count(tree_of(p.type)) for p in function.params)
+            hidden = int(bool(function.hidden_symbols))
+            write(self.records[number], [number, at, code.frame_words, 0, 0, hidden, slots])
             at += 8 * size
 
     def _constant(self, tensor: Tensor) -> tuple[int, int, int]:

@@ -7,13 +7,45 @@ Holds on memory that the loop gave out are counted in its table. What the steps 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
+from reference_vm.bytecode.instructions import (
+    GetField,
+    Invoke,
+    InvokeClosure,
+    Kill,
+    MakeClosure,
+    MakeData,
+    MakeTuple,
+    Move,
+    Project,
+    Return,
+    Share,
+    TailInvoke,
+    TailInvokeClosure,
+)
 from reference_vm.devices.api import Buffer, DeviceApi
-from reference_vm.runtime.frames import Frame, Run
+from reference_vm.runtime.frames import Run
 from reference_vm.runtime.log import Entry, PathLog
 from reference_vm.runtime.native.pool import HostPool
 from reference_vm.runtime.sizes import Symbols
+
+BOOKS: Final = (
+    MakeTuple,
+    Project,
+    Move,
+    Invoke,
+    TailInvoke,
+    InvokeClosure,
+    TailInvokeClosure,
+    MakeClosure,
+    MakeData,
+    GetField,
+    Share,
+    Kill,
+    Return,
+)
+"""Instructions that need no data: whoever goes the way of a run once more can do them again."""
 
 Event: TypeAlias = tuple[str, Any]
 """``entry`` and the entry, or ``adopt``, ``share`` or ``free`` and the buffer."""
@@ -30,10 +62,6 @@ class Step:
 
     symbols: Symbols = ()
     """The frame's, after it."""
-
-    callee: Frame | None = None
-    replaces: bool = False
-    """Whether the callee took the frame's place."""
 
     serial: int = 0
     """Of the loop's next buffer, after it."""

@@ -35,8 +35,12 @@ class Stack:
 
     def push(
         self, record: int, instance: int, arguments: Sequence[int], back: int, target: int
-    ) -> None:
-        """Let a function run next, and the frame on top go on at ``back`` after it."""
+    ) -> int:
+        """Let a function run next, and the frame on top go on at ``back`` after it.
+
+        Returns:
+            The address of its frame.
+        """
         frame = load(self._state, State.FRAME)
         size = self._size(frame)
         self._reserve(frame + size * WORD, record)
@@ -44,6 +48,7 @@ class Stack:
         self._enter(inner, record, instance, arguments)
         write(inner + Frame.CALLER * WORD, [size, back, target])
         store(self._state, State.DEPTH, load(self._state, State.DEPTH) + 1)
+        return inner
 
     def replace(self, record: int, instance: int, arguments: Sequence[int]) -> None:
         """Let a function run next in place of the frame on top."""
@@ -57,7 +62,7 @@ class Stack:
         if not back:
             return False
         caller = frame - back * WORD
-        write(caller + load(frame, Frame.TARGET) * WORD, result)
+        write(caller + abs(load(frame, Frame.TARGET)) * WORD, result)
         store(self._state, State.FRAME, caller)
         store(self._state, State.PC, load(frame, Frame.RETURN))
         store(self._state, State.DEPTH, load(self._state, State.DEPTH) - 1)

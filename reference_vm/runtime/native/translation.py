@@ -10,19 +10,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, Union, final
+from typing import TypeAlias, Union, final
 
-from reference_vm.bytecode.executable import FunctionCode
+from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.bytecode.instructions import (
     AllocStorage,
     Branch,
+    BranchTag,
+    GetField,
     HostOp,
     Instruction,
     Invoke,
+    InvokeClosure,
     Jump,
     Kill,
     Launch,
     LoadConstant,
+    MakeClosure,
+    MakeData,
     MakeShape,
     MakeTuple,
     MatchCast,
@@ -34,6 +39,7 @@ from reference_vm.bytecode.instructions import (
     Return,
     Share,
     TailInvoke,
+    TailInvokeClosure,
     Target,
     View,
     writes,
@@ -41,8 +47,10 @@ from reference_vm.bytecode.instructions import (
 from reference_vm.diagnostics import DataError
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.layout import SLOT, WORD, Frame, Instance
+from reference_vm.runtime.native.makers import Constructor, Makers
 from reference_vm.runtime.native.opcodes import SURE, Op, Result
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
+from reference_vm.runtime.native.trees import LEAF, Tree, count, register_trees, tree_of
 from reference_vm.runtime.sizes import (
     ADDRESSES,
     Symbols,
@@ -50,12 +58,7 @@ from reference_vm.runtime.sizes import (
     compile_extent,
     compile_shape,
 )
-from reference_vm.types import HOST, Dim, DType, Shape, TensorType, TupleType, Type, Unknown
-
-Tree: TypeAlias = Union[tuple["Tree", ...], None]
-"""How a register is made of slots: ``None`` is one slot, a tuple those of its items."""
-
-LEAF: Final = None
+from reference_vm.types import HOST, Dim, DType, Shape, TensorType, Type, Unknown
 
 Cell: TypeAlias = Callable[[Symbols], int]
 """Tells what a cell holds."""
@@ -99,22 +102,12 @@ class Code:
     instance_words: int
 
 
-def count(tree: Tree) -> int:
-    """Return how many slots a tree has."""
-    return 1 if tree is None else sum(map(count, tree))
-
-
-def tree_of(type_: Type | None) -> Tree:
-    """Return the tree of a type."""
-    return tuple(map(tree_of, type_.items)) if isinstance(type_, TupleType) else LEAF
-
-
 @final
 @dataclass(frozen=True)
 class Surroundings:
     """What a function's translation needs to know of the program around it."""
 
-    functions: Sequence[FunctionCode]
+    executable: Executable
     records: Sequence[int]
     """The address of each function's record."""
 
@@ -125,6 +118,7 @@ class Surroundings:
     """The words of each constant's slot; zeros for one that is not on the host."""
 
     forms: Forms
+    makers: Makers
     host: int
     """The host's index among the devices."""
 
@@ -138,27 +132,8 @@ class Surroundings:
 
 def translate(around: Surroundings, code: FunctionCode) -> Code:
     """Return a function in integers."""
-    trees = _trees(around, code)
+    trees = register_trees(around.executable, code)
     return _Translator(around, code, trees).translate()
-
-
-def _trees(around: Surroundings, code: FunctionCode) -> list[Tree]:
-    """Return the tree of each register; a leaf where two ways disagree."""
-    found: dict[Register, Tree] = {i: tree_of(p.type) for i, p in enumerate(code.params)}
-    fixed: set[Register] = set()
-    changed = True
-    while changed:
-        changed = False
-        for instruction in code.instructions:
-            for register in writes(instruction):
-                tree = LEAF if register in fixed else _made(around, instruction, found)
-                if register not in found:
-                    found[register] = tree
-                elif found[register] != tree:
-                    found[register] = LEAF
-                    fixed.add(register)
-                    changed = True
-    return [found.get(r) for r in range(code.registers)]
 
 
 def _sure(around: Surroundings, code: FunctionCode) -> set[Register]:
@@ -188,22 +163,6 @@ def _is_sized(type_: Type) -> bool:
         return False
     device = None if type_.vdevice is None else type_.vdevice.device
     return device in (None, HOST) and not any(isinstance(d, Unknown) for d in type_.shape)
-
-
-def _made(around: Surroundings, instruction: Instruction, trees: dict[Register, Tree]) -> Tree:
-    """Return the tree of what an instruction makes."""
-    match instruction:
-        case MakeTuple(items=items):
-            return tuple(trees.get(i) for i in items)
-        case Project(source=source, index=index):
-            tree = trees.get(source)
-            return tree[index] if tree is not None and index < len(tree) else LEAF
-        case Move(source=source):
-            return trees.get(source)
-        case Invoke(function=function):
-            return tree_of(around.functions[function].result)
-        case _:
-            return LEAF
 
 
 @final
@@ -275,9 +234,15 @@ class _Translator:
             case Branch(condition=condition, orelse=orelse):
                 return (Op.BRANCH, self.slots[condition], Jumping(orelse))
             case Invoke(target=target, function=function, args=args):
-                return self._call(Op.CALL, function, args, (self.slots[target],))
+                return self._call(function, args, target)
             case TailInvoke(function=function, args=args):
-                return self._call(Op.TAIL_CALL, function, args, ())
+                return self._call(function, args, None)
+            case InvokeClosure(target=target, closure=closure, args=args):
+                slots = self.slots[closure], self.slots[target]
+                return (Op.APPLY, *slots, *self._application(args, self.trees[target]))
+            case TailInvokeClosure(closure=closure, args=args):
+                words = self._application(args, tree_of(self.code.result))
+                return (Op.TAIL_APPLY, self.slots[closure], *words)
             case Return(source=source):
                 if self.trees[source] != tree_of(self.code.result):
                     return None
@@ -307,7 +272,38 @@ class _Translator:
                     return None
                 return self._move(target, self._leaves(source))
             case _:
+                return self._data(instruction)
+
+    def _data(self, instruction: Instruction) -> Sequence[Word] | None:
+        makers = self.around.makers
+        match instruction:
+            case MakeData(target=target, data_type=data_type, tag=tag, fields=fields):
+                trees = tuple(self.trees[f] for f in fields)
+                maker = makers.address(Constructor(data_type, tag, trees))
+                return self._make(target, maker, fields)
+            case MakeClosure(target=target, function=function, captured=captured):
+                made = makers.closure(function, len(captured))
+                if made.trees != tuple(self.trees[c] for c in captured):
+                    return None
+                return self._make(target, makers.address(made), captured)
+            case BranchTag(source=source, tag=tag, orelse=orelse):
+                return (Op.TAG, self.slots[source], tag, Jumping(orelse))
+            case GetField(target=target, source=source, index=index):
+                tree = self.trees[target]
+                slots = self.slots[target], self.slots[source]
+                return (Op.FIELD, *slots, index, makers.tree(tree), count(tree))
+            case _:
                 return None
+
+    def _make(self, target: Register, maker: int, parts: Sequence[Register]) -> Sequence[Word]:
+        slots = [s for p in parts for s in self._leaves(p)]
+        return (Op.MAKE, self.slots[target], maker, len(slots), *slots)
+
+    def _application(self, args: Sequence[Register], result: Tree) -> Sequence[Word]:
+        """Return the last words of a call of a closure."""
+        slots = [s for a in args for s in self._leaves(a)]
+        arguments = self.around.makers.tree(tuple(self.trees[a] for a in args))
+        return (arguments, self.around.makers.tree(result), len(slots), *slots)
 
     def _is_leaf(self, register: Register) -> bool:
         return self.trees[register] is LEAF
@@ -375,15 +371,17 @@ class _Translator:
         return (op, self.slots[register], 0, len(slots), *slots)
 
     def _call(
-        self, op: Op, function: int, args: Sequence[Register], target: Sequence[int]
+        self, function: int, args: Sequence[Register], target: Register | None
     ) -> Sequence[Word] | None:
-        params = self.around.functions[function].params
-        trees = [tree_of(p.type) for p in params]
-        if trees != [self.trees[a] for a in args]:
+        """Return a call for a register, or one in place of this function."""
+        callee = self.around.executable.functions[function]
+        result = tree_of(self.code.result) if target is None else self.trees[target]
+        trees = [tree_of(p.type) for p in callee.params]
+        if trees != [self.trees[a] for a in args] or tree_of(callee.result) != result:
             return None
         slots = [s for a in args for s in self._leaves(a)]
-        record = self.around.records[function]
-        return (op, record, self._cells(1 + len(slots)), *target, len(slots), *slots)
+        head = self.around.records[function], *(() if target is None else (self.slots[target],))
+        return (Op.TAIL_CALL if target is None else Op.CALL, *head, len(slots), *slots)
 
     # Cells.
 

@@ -8,19 +8,27 @@ from typing import Any, Final, final
 import numpy as np
 
 from reference_vm.devices.api import Buffer, Tensor
-from reference_vm.jit.words import load
-from reference_vm.runtime.native.forms import Forms
+from reference_vm.jit.words import load, store
+from reference_vm.runtime.holds import Closure, Data
+from reference_vm.runtime.native.celled import CellClosure, CellData, CellView
+from reference_vm.runtime.native.cells import is_pythons, take_cell
 from reference_vm.runtime.native.heap import Words, read, write
 from reference_vm.runtime.native.layout import (
+    CELLS,
     OBJECT,
     SCALAR,
     SLOT,
     WORD,
     BufferEntry,
+    Cell,
+    Maker,
+    Slot,
 )
+from reference_vm.runtime.native.makers import Constructor, Lambda
 from reference_vm.runtime.native.memory import entry_of
-from reference_vm.runtime.native.pool import HostPool
-from reference_vm.runtime.native.translation import Tree, count
+from reference_vm.runtime.native.program import NativeProgram
+from reference_vm.runtime.native.trees import Tree, count, tree_of
+from reference_vm.types import AdtType, TupleType, Type
 from reference_vm.types.arrays import to_numpy
 
 _FEW: Final = 1024
@@ -31,10 +39,13 @@ _FEW: Final = 1024
 class Values:
     """Reads and writes slots; what only Python understands is kept here, and numbered."""
 
-    def __init__(self, state: int, forms: Forms, pool: HostPool) -> None:
+    def __init__(self, state: int, program: NativeProgram) -> None:
         self._state = state
-        self._forms = forms
-        self._pool = pool
+        self._forms = program.forms
+        self._pool = program.memory
+        self._cells = program.cell_memory
+        self._executable = program.image.executable
+        self.makers = program.makers
         self.objects: list[Any] = []
         self._free: list[int] = []
         self._limit = _FEW
@@ -65,6 +76,8 @@ class Values:
         place, reference, form = read(address, SLOT)
         if reference == OBJECT:
             return self.objects[place]
+        if reference <= CELLS:
+            return self._celled(place, reference)
         if form == 0:
             return None if reference == 0 else self._pool.buffer(reference)
         known = self._forms[form]
@@ -91,7 +104,78 @@ class Values:
             form = self._forms.shape(value)
             if form:
                 return [0, 0, form]
+        if isinstance(value, CellData | CellClosure):
+            return value.cell.words
+        if isinstance(value, Closure):
+            return self._closure(value)
         return [self._numbered(value), OBJECT, 0]
+
+    # Cells.
+
+    def argument(self, type_: Type, value: Any) -> list[int]:
+        """Return the words of the slots for an argument, whose data is put into cells."""
+        cells: list[int] = []
+        open_: list[tuple[Sequence[Type], Data, int]] = []
+
+        def words(type_: Type, value: Any) -> list[int]:
+            if isinstance(type_, TupleType):
+                return [w for t, v in zip(type_.items, value, strict=True) for w in words(t, v)]
+            if not isinstance(type_, AdtType):
+                return self._words(value)
+            fields = self._executable.field_types(value.data_type, value.tag, type_.args)
+            maker = Constructor(value.data_type, value.tag, tuple(map(tree_of, fields)))
+            found = self._fresh(maker)
+            open_.append((fields, value, found[Slot.ADDRESS]))
+            return found
+
+        found = words(type_, value)
+        while open_:
+            types, data, cell = open_.pop()
+            parts = zip(types, data.fields, strict=True)
+            write(cell + Cell.SLOTS * WORD, [w for t, v in parts for w in words(t, v)])
+            cells.append(cell)
+        self._tell_mixed(cells)
+        return found
+
+    def _closure(self, closure: Closure) -> list[int]:
+        maker = self.makers.closure(closure.function, len(closure.captured))
+        found = self._fresh(maker)
+        cell = found[Slot.ADDRESS]
+        self.put(cell + Cell.SLOTS * WORD, maker.trees, closure.captured)
+        self._tell_mixed([cell])
+        return found
+
+    def _fresh(self, maker: Constructor | Lambda) -> list[int]:
+        """Return the words of the slot for a fresh cell."""
+        address = self.makers.address(maker)
+        cell = take_cell(self._state, address)
+        if not cell:
+            self._cells.make_room()
+            cell = take_cell(self._state, address)
+        return [cell, load(cell, Cell.REFERENCE), address]
+
+    def _tell_mixed(self, cells: Sequence[int]) -> None:
+        """Say of cells whether there is in any of them what only Python can give back."""
+        for cell in cells:
+            store(cell, Cell.MIXED, 0)
+        mixed = int(any(map(self._is_mixed, cells)))
+        for cell in cells:
+            store(cell, Cell.MIXED, mixed)
+
+    def _is_mixed(self, cell: int) -> bool:
+        slots = load(load(cell, Cell.MAKER), Maker.SLOTS)
+        first = cell + Cell.SLOTS * WORD
+        return any(is_pythons(self._state, first + i * SLOT * WORD) for i in range(slots))
+
+    def _celled(self, address: int, reference: int) -> Any:
+        """Return what a cell is; ``None`` if it is no more."""
+        if load(address, Cell.REFERENCE) != reference:
+            return None
+        view = CellView(self, self._state, address, reference)
+        maker = self.makers[view.maker]
+        return CellData(view, maker) if isinstance(maker, Constructor) else CellClosure(view, maker)
+
+    # Objects.
 
     def _numbered(self, value: Any) -> int:
         if self._free:
@@ -107,12 +191,13 @@ class Values:
         return len(self.objects) >= self._limit and not self._free
 
     def collect(self, stack: Words) -> None:
-        """Forget the objects that no slot of the stack holds.
+        """Forget the objects that no slot of the stack or of a cell holds.
 
         A word that only looks like a slot's may keep one alive.
         """
-        numbers = stack[np.flatnonzero(stack[1:] == OBJECT)]
-        held = set(numbers.tolist())
+        held: set[int] = set()
+        for words in (stack, *self._cells.used):
+            held.update(words[np.flatnonzero(words[1:] == OBJECT)].tolist())
         for number in range(len(self.objects)):
             if number not in held:
                 self.objects[number] = None

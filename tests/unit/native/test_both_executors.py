@@ -7,13 +7,14 @@ import pytest
 from reference_vm.runtime.native import executor
 from reference_vm.session import Session
 from tests.unit.native.both import Both
+from tests.unit.native.data_programs import DATA
 from tests.unit.native.programs import SAMPLES, X
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, *DATA])
 def test_programs_run_alike(name: str, checked: bool) -> None:
-    sample = SAMPLES[name]
+    sample = (SAMPLES | DATA)[name]
     both = Both(sample.compiled(), checked=checked)
     for args in (*sample.calls, *sample.calls):
         both.check("main", *args)

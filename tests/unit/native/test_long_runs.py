@@ -11,13 +11,25 @@ from reference_vm.runtime.native import executor, path
 from reference_vm.runtime.trace import Trace
 from reference_vm.session import Session
 from tests.unit.native.both import Both, renamed
+from tests.unit.native.data_programs import DATA
 from tests.unit.native.programs import LOOP, SAMPLES, Sample, X, number
 
 KEPT = 60
 
 
 @pytest.mark.parametrize(
-    ("name", "rounds"), [("loop", 30), ("recursion", 40), ("list", 12), ("growing", 9)]
+    ("name", "rounds"),
+    [
+        ("loop", 30),
+        ("recursion", 40),
+        ("list", 12),
+        ("growing", 9),
+        ("map and reverse", 9),
+        ("tree with shared branches", 5),
+        ("list of pairs", 12),
+        ("list of functions", 9),
+        ("list of tensors elsewhere", 9),
+    ],
 )
 def test_the_last_records_are_the_interpreters(
     name: str, rounds: int, monkeypatch: pytest.MonkeyPatch
@@ -25,7 +37,7 @@ def test_the_last_records_are_the_interpreters(
     monkeypatch.setattr(executor, "PATH", 16)
     monkeypatch.setattr(path, "SEGMENT", 32)
     monkeypatch.setattr(path, "LIMIT", KEPT)
-    both = Both(SAMPLES[name].compiled())
+    both = Both((SAMPLES | DATA)[name].compiled())
     for _ in range(2):
         both.native.run("main", number(rounds), X)
         both.interpreted.run("main", number(rounds), X)

@@ -12,16 +12,28 @@ from types import ModuleType
 import pytest
 
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native import calling, entering, kernels, loop, memory, moves
-from reference_vm.runtime.native.layout import WORD, Frame, Slot, State
+from reference_vm.runtime.native import calling, cells, entering, kernels, loop, memory, moves
+from reference_vm.runtime.native.layout import (
+    SLOT,
+    WORD,
+    Cell,
+    Frame,
+    FunctionRecord,
+    Maker,
+    Slot,
+    State,
+    Way,
+)
 from reference_vm.runtime.native.memory import entry_of, forget
 from reference_vm.runtime.native.opcodes import Launch
 from tests.unit.native.both import Both
+from tests.unit.native.data_programs import DATA
 from tests.unit.native.programs import SAMPLES
 
 FEW = ("chain", "symbolic", "views", "shape of", "data", "branch", "condition of integers")
 SHOWN = (
     *FEW,
+    *DATA,
     "argument given back",
     "many results",
     "broadcast",
@@ -90,9 +102,10 @@ def same_instance(instance: int, frame: int, pc: int) -> int:
     return to
 
 
-def any_call(instance: int, function: int, cell: int, frame: int, places: int) -> int:
+def any_call(function: int, slots: int) -> int:
     """Call with the symbols of the last call."""
-    return load(instance, cell) or _callee_instance(instance, function, cell, frame, places)
+    way = load(function, FunctionRecord.WAYS)
+    return load(way, Way.INSTANCE) if way else _find_instance(function, slots)
 
 
 def one_byte(address: int) -> int:
@@ -109,13 +122,63 @@ def off_by_one(frame: int, pc: int) -> int:
     """Copy all slots but the last."""
     count = load(pc, 1)
     for i in range(count - 1):
-        moves.copy(frame + load(pc, 2 + 2 * i) * WORD, frame + load(pc, 3 + 2 * i) * WORD)
+        cells.copy(frame + load(pc, 2 + 2 * i) * WORD, frame + load(pc, 3 + 2 * i) * WORD)
     return pc + (2 + 2 * count) * WORD
+
+
+def freed_at_once(state: int, cell: int) -> int:
+    """Free a cell whoever else holds it."""
+    store(cell, Cell.HOLDS, 1)
+    return _release_cell(state, cell)
+
+
+def buffers_only(state: int, slot: int) -> int:
+    """Share no cells."""
+    return memory.share(state, load(slot, Slot.REFERENCE))
+
+
+def kept_inside(state: int, cell: int, dead: int) -> int:
+    """Keep the holds that a dead cell has."""
+    return dead
+
+
+def any_tag(frame: int, pc: int) -> int:
+    """Take a value for one of any constructor."""
+    return pc + 4 * WORD
+
+
+def first_field(frame: int, pc: int) -> int:
+    """Read the first field always."""
+    cell = cells.cell_of(frame + load(pc, 2) * WORD)
+    cells.copy(frame + load(pc, 1) * WORD, cell + Cell.SLOTS * WORD)
+    return pc + 6 * WORD
+
+
+def shared_again(state: int, cell: int) -> int:
+    """Share what a closure captured, and keep it too."""
+    for i in range(load(load(cell, Cell.MAKER), Maker.SLOTS)):
+        cells.share_slot(state, cell + (Cell.SLOTS + i * SLOT) * WORD)
+    return 0
+
+
+def nothing_captured(inner: int, cell: int) -> int:
+    """Put nothing before the arguments."""
+    return int(Frame.SLOTS)
+
+
+def all_but_one(state: int, frame: int, pc: int) -> int:
+    """Make a cell without its last field."""
+    to = cells.make(state, frame, pc)
+    if to > 0 and load(pc, 3):
+        cell = load(frame, load(pc, 1))
+        cells.hold(cell + (Cell.SLOTS + (load(pc, 3) - 1) * SLOT) * WORD, 0, 0, 0)
+    return to
 
 
 _compute = kernels.compute
 _match_dims = moves.match_dims
-_callee_instance = calling.callee_instance
+_find_instance = calling.find_instance
+_release_cell = cells.release_cell
 
 
 @dataclass(frozen=True)
@@ -128,7 +191,17 @@ class Mutant:
 MUTANTS = {
     "wrong branch": Mutant({(loop, "branch"): inverted}),
     "missed kill": Mutant({(loop, "kill"): kept}),
-    "memory freed while it is shared": Mutant({(moves, "release"): killed_at_once}),
+    "memory freed while it is shared": Mutant({(cells, "release"): killed_at_once}),
+    "cell freed while it is shared": Mutant({(cells, "release_cell"): freed_at_once}),
+    "hold on a cell not taken": Mutant({(moves, "share_slot"): buffers_only}),
+    "what is in a dead cell kept": Mutant({(cells, "release_inside"): kept_inside}),
+    "wrong constructor": Mutant({(loop, "tag"): any_tag}),
+    "wrong field": Mutant({(loop, "field"): first_field}),
+    "captured values not shared": Mutant({(calling, "take_apart"): never}),
+    "closure kept for good": Mutant({(calling, "take_apart"): shared_again}),
+    "arguments before what is captured": Mutant({(calling, "put_captured"): nothing_captured}),
+    "what is on other devices not left to Python": Mutant({(moves, "is_pythons"): never}),
+    "field of a cell left out": Mutant({(loop, "make"): all_but_one}),
     "stale plan": Mutant({(loop, "launch_one"): kernels.launch, (kernels, "fits"): always}),
     "block not refreshed": Mutant(
         {(loop, "launch_one"): kernels.launch, (kernels, "compute"): as_last_time}
@@ -138,11 +211,11 @@ MUTANTS = {
     "launch not counted": Mutant({(loop, "launch_one"): uncounted, (loop, "launch"): uncounted}),
     "stale fact": Mutant({(moves, "find_memo"): first_memo}),
     "stale symbols": Mutant({(loop, "match_dims"): same_instance}),
-    "stale call": Mutant({(calling, "callee_instance"): any_call}),
+    "stale call": Mutant({(calling, "find_instance"): any_call}),
     "half of a scalar": Mutant({(moves, "load_byte"): one_byte}),
     "arrays not looked at": Mutant({(entering, "is_like"): unlike}),
     "slot left out": Mutant({(loop, "move_slots"): off_by_one}),
-    "memory not given back": Mutant({(entering, "forget_all"): never}),
+    "memory not given back": Mutant({(cells, "forget_all"): never}),
     "size not counted": Mutant({(memory, "size_class"): always}),
 }
 
@@ -150,7 +223,7 @@ MUTANTS = {
 def differences(names: tuple[str, ...]) -> Iterator[str]:
     """Yield how both executors differ on samples; whatever the loop raises is a difference too."""
     for name in names:
-        sample = SAMPLES[name]
+        sample = (SAMPLES | DATA)[name]
         both = Both(sample.compiled())
         native = both.native._native
         assert native is not None

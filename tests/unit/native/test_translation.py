@@ -7,7 +7,8 @@ import pytest
 import reference_vm as rv
 from reference_vm.runtime.native import disassembly
 from reference_vm.session import Session
-from tests.unit.native.programs import LOOP
+from tests.unit.native.data_programs import DATA
+from tests.unit.native.programs import LOOP, SAMPLES
 
 VIEW = "(%x: f32[n]) -> f32[n, 1] { %y = expand_dims(%x, axes = [1]) return %y }"
 FACT = "(%x: f32[?]) -> i64[1] { %s = shape_of(%x) %t = shape_to_tensor(%s) return %t }"
@@ -15,19 +16,11 @@ MATCH = (
     "(%x: f32[?]) -> f32[?] { %m: f32[k] = match_cast(%x) %y: f32[?] = match_cast(%m) return %y }"
 )
 MOVE = "(%x: (f32[2], f32[3])) -> f32[3] { %y = %x[1] return %y }"
-DATA = """
-type Pair { Both(f32[2], f32[2]) }
-fn @main(%x: f32[2]) -> f32[2] {
-  %p: Pair = Both(%x, %x)
-  %r = match %p { Both(%a, %b) => { %s = add(%a, %b) yield %s } }
-  return %r
-}
-"""
 
 
-def listing(text: str, *, fuse: bool = True) -> str:
+def listing(text: str, device_map: str = "", *, fuse: bool = True) -> str:
     module = rv.parse(f"module {{\n{text}\n}}")
-    session = Session(rv.compile(module, fuse=fuse))
+    session = Session(rv.compile(module, device_map, fuse=fuse))
     native = session._native
     assert native is not None
     functions = session.program.executable.functions
@@ -44,12 +37,16 @@ def test_the_listing_in_the_documentation_is_that_of_a_sum() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (LOOP, "TAIL_CALL address c"),
+        (LOOP, "TAIL_CALL address 3 s"),
         (LOOP, "BRANCH s"),
         (f"fn @main{VIEW}", "VIEW"),
         (f"fn @main{FACT}", "FACT"),
         (f"fn @main{MATCH}", "MATCH"),
         (f"fn @main{MOVE}", "MOVE 1 s11 s8"),
+        (DATA["list of pairs"].text, "TAG s"),
+        (DATA["list of pairs"].text, "FIELD s"),
+        (DATA["list of functions"].text, "MAKE s"),
+        (DATA["list of functions"].text, "APPLY s"),
     ],
 )
 def test_instructions_have_a_form_of_their_own(text: str, line: str) -> None:
@@ -57,4 +54,5 @@ def test_instructions_have_a_form_of_their_own(text: str, line: str) -> None:
 
 
 def test_what_only_python_does_is_left_to_it() -> None:
-    assert listing(DATA).count("LEAVE 2") >= 3
+    sample = SAMPLES["two devices"]
+    assert listing(sample.text, sample.device_map, fuse=False).count("LEAVE 2") >= 3
