@@ -1,10 +1,10 @@
-"""Arguments for a run from the command line, read from files or made up; results written."""
+"""Arguments for a run from the command line, read from files or made up."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,15 @@ from reference_vm.bytecode.executable import FunctionCode, Parameter
 from reference_vm.cli import onnx_data
 from reference_vm.cli.unreadable import Unreadable
 from reference_vm.diagnostics import ExecutionError, catalog
-from reference_vm.types import Poly, ShapeType, TensorType, TupleType, Type
+from reference_vm.types import (
+    AdtType,
+    FunctionType,
+    Poly,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dim import evaluate
 
@@ -26,10 +34,6 @@ _DAMAGED: Final = (
 
 _SIZE: Final = 4
 """What a symbol, and a dim that nothing is known of, is made up to be."""
-
-
-class Unwritable(Exception):
-    """Why results cannot be written to a file."""
 
 
 def read(files: Sequence[Path], code: FunctionCode) -> list[Any]:
@@ -68,36 +72,6 @@ def _array(file: Path) -> Any:
     return found
 
 
-def write(file: Path, results: Any) -> None:
-    """Write results: a tuple's items as ``result.0`` and so on to ``.npz``, one tensor as ``.npy``.
-
-    Raises:
-        Unwritable: The file has another name or cannot be written, or a result is no tensor.
-    """
-    named = dict(_leaves("result", results))
-    if file.suffix not in (".npz", ".npy"):
-        raise Unwritable("expected a name that ends in .npz or .npy")
-    if file.suffix == ".npy" and list(named) != ["result"]:
-        raise Unwritable(f"found {len(named)} results, expected one; write them as .npz")
-    try:
-        if file.suffix == ".npy":
-            np.save(file, named["result"], allow_pickle=False)
-        else:
-            np.savez(file, **named)
-    except OSError as error:
-        raise Unwritable(error.strerror or str(error)) from error
-
-
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, tuple):
-        for index, item in enumerate(value):
-            yield from _leaves(f"{name}.{index}", item)
-    elif isinstance(value, np.ndarray | int):
-        yield name, np.asarray(value)
-    else:
-        raise Unwritable(f"{name} is a {type(value).__name__}, expected tensors")
-
-
 def _stored(file: Path) -> dict[str, Any]:
     """Return the arrays in an ``.npz`` file."""
     if not file.exists():
@@ -134,8 +108,8 @@ def made_up(code: FunctionCode, sizes: Mapping[str, int], seed: int) -> list[Any
     ``sizes`` says what symbols are; the others are 4, or the bound that is nearest to it.
 
     Raises:
-        ExecutionError: A parameter has an unknown rank, or of these sizes a shape that no array or
-            memory has, so that nothing can be made up.
+        ExecutionError: A parameter has an unknown rank, is of a data type or a function, or has of
+            these sizes a shape that no array or memory has, so that nothing can be made up.
     """
     generator = np.random.default_rng(seed)
     values = {s: _size(code, s) for s in code.symbols} | dict(sizes)
@@ -146,10 +120,19 @@ def made_up(code: FunctionCode, sizes: Mapping[str, int], seed: int) -> list[Any
         except (MemoryError, ValueError, ZeroDivisionError) as error:
             shown = ", ".join(f"{s}={n}" for s, n in values.items())
             why = f"{parameter.type} with {shown}" if shown else str(parameter.type)
-            raise ExecutionError(
-                catalog.cannot_make_up(parameter.name, why, parameter.span)
-            ) from error
+            raise _cannot_make(parameter, why, _OTHER_SIZES) from error
     return made
+
+
+_OTHER_SIZES: Final = "choose sizes that fit with --size, or hand it over with --args"
+_NO_RANK: Final = "its rank is not known, so --size says nothing of it: hand it over with --args"
+_NO_FILE: Final = "files hold tensors only: hand it over in Python, Session(load(file)).run(…)"
+_NO_VALUE: Final = "only the program itself can make a function: choose another with --entry"
+
+
+def _cannot_make(parameter: Parameter, found: str, hint: str) -> ExecutionError:
+    diagnostic = catalog.cannot_make_up(parameter.name, found, parameter.span, hint)
+    return ExecutionError(diagnostic)
 
 
 def _size(code: FunctionCode, symbol: str) -> int:
@@ -164,10 +147,13 @@ def _made(
 ) -> Any:
     if isinstance(type_, TupleType):
         return tuple(_made(parameter, t, sizes, generator) for t in type_.items)
-    assert isinstance(type_, TensorType | ShapeType), type_
+    if isinstance(type_, AdtType):
+        raise _cannot_make(parameter, f"of the data type {type_}", _NO_FILE)
+    if isinstance(type_, FunctionType):
+        raise _cannot_make(parameter, f"a function, {type_}", _NO_VALUE)
     dims = type_.shape if isinstance(type_, TensorType) else type_.dims
     if dims is None:
-        raise ExecutionError(catalog.cannot_make_up(parameter.name, str(type_), parameter.span))
+        raise _cannot_make(parameter, str(type_), _NO_RANK)
     shape = tuple(evaluate(d, sizes) if isinstance(d, int | Poly) else _SIZE for d in dims)
     if any(d < 0 for d in shape):
         raise ValueError(f"{list(shape)} has a negative dim")

@@ -88,6 +88,7 @@ class Choices:
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 option = f"--{field.name.replace('_', '-')}"
-                message = f"{file} is compiled already; give it to `reference-vm compile`"
+                decided = f"{file} is compiled already, which decided this; leave {option} out"
+                message = f"{decided}, or compile the source anew with it: reference-vm compile"
                 raise typer.BadParameter(message, param_hint=option)
         return load(file)

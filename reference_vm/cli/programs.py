@@ -14,6 +14,7 @@ from reference_vm.bytecode.symbols import symbols_in
 from reference_vm.exchange import from_onnx
 from reference_vm.ir.nodes import Module
 from reference_vm.ir.rewrite import bound
+from reference_vm.program.members import MANIFEST
 from reference_vm.text import parse
 
 
@@ -22,8 +23,12 @@ def read(file: Path) -> Module:
 
     Raises:
         CompileError: The text or the model is at fault.
-        typer.BadParameter: The file cannot be read.
+        typer.BadParameter: The file cannot be read, or is a program that was compiled already.
     """
+    if is_saved(file):
+        found = f"{file} is compiled already, expected a program as text or an ONNX model"
+        how = f"run it: reference-vm run {file}; or look at it: reference-vm disassemble {file}"
+        raise typer.BadParameter(f"{found}; {how}", param_hint="FILE")
     try:
         if file.suffix == ".onnx":
             return from_onnx(file)
@@ -31,20 +36,22 @@ def read(file: Path) -> Module:
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
     except UnicodeDecodeError as error:
-        message = f"{file}: byte {error.start} is not UTF-8 text"
+        expected = "a program as text, or a model whose name ends in .onnx"
+        message = f"{file}: byte {error.start} is not UTF-8 text, expected {expected}"
         raise typer.BadParameter(message, param_hint="FILE") from error
     return parse(text, str(file))
 
 
 def is_saved(file: Path) -> bool:
     """Whether a file is a program that was compiled and saved, by its first bytes."""
-    if str(file) == "-" or file.suffix in (".hir", ".onnx"):
+    if str(file) == "-" or not file.is_file():
         return False
     try:
         with file.open("rb") as opened:
-            return opened.read(len(_SAVED)) == _SAVED
+            head = opened.read(_NAME + len(MANIFEST))
     except OSError:
         return False
+    return head.startswith(_ARCHIVE) and head[_NAME:] == MANIFEST.encode()
 
 
 def sizes(written: list[str]) -> dict[str, int]:
@@ -84,7 +91,13 @@ def symbols_of(module: Module) -> Iterator[str]:
 
 _SIZE: Final = re.compile(r"\s*(?P<symbol>[A-Za-z_][\w.]*)\s*=\s*(?P<number>[0-9]{1,18})\s*")
 
-_SAVED: Final = b"PK\3\4"
+SOURCES: Final = (".hir", ".onnx")
+"""How the names of programs end that are not compiled yet."""
+
+_ARCHIVE: Final = b"PK\3\4"
 """How an archive begins."""
 
-__all__ = ["is_saved", "check_symbols", "read", "sizes", "symbols_of"]
+_NAME: Final = 30
+"""Where in an archive the name of the first member is."""
+
+__all__ = ["SOURCES", "is_saved", "check_symbols", "read", "sizes", "symbols_of"]

@@ -34,6 +34,16 @@ def unknown_vdevice(name: str, known: Sequence[str], span: Span | None) -> Diagn
     )
 
 
+def unknown_role(role: str, known: Sequence[str]) -> Diagnostic:
+    """Return ``unknown-vdevice`` for a role of the device map that a program does not have."""
+    listed = ", ".join(f"@{k}" for k in known)
+    return Diagnostic(
+        code="unknown-vdevice",
+        message=f"the device map binds @{role}, but the program has {listed}",
+        help=_nearest(role, (*known, "host"), f"leave {role} out of the device map"),
+    )
+
+
 def unknown_operator(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="unknown-operator",
@@ -674,6 +684,15 @@ def invalid_program(file: str, member: str | None, message: str) -> Diagnostic:
     )
 
 
+def no_program(file: str, message: str) -> Diagnostic:
+    """Return ``invalid-program`` for a file that is none, or another than one that was saved."""
+    return Diagnostic(
+        code="invalid-program",
+        message=f"{file}: {message}",
+        help="name a file that Program.save wrote, or reference-vm compile model.hir -o model.rvm",
+    )
+
+
 def unwritable_program(file: str, reason: str) -> Diagnostic:
     return Diagnostic("unwritable-program", f"{file} cannot be written: {reason}")
 
@@ -880,10 +899,10 @@ def argument_names(function: str, found: Sequence[str], expected: Sequence[str])
     )
 
 
-def cannot_make_up(name: str, type_: str, span: Span | None) -> Diagnostic:
+def cannot_make_up(name: str, found: str, span: Span | None, hint: str) -> Diagnostic:
     return Diagnostic(
         code="argument-count",
-        message=f"no argument can be made up for %{name}, which is {type_}",
+        message=f"no argument can be made up for %{name}, which is {found}",
         span=span,
-        help="choose sizes that fit with --size, or hand it over with --args",
+        help=hint,
     )

@@ -31,6 +31,10 @@ class ContainerError(Exception):
     """A file is no container of the form that is expected."""
 
 
+class NoContainer(ContainerError):
+    """A file is no archive at all."""
+
+
 def write(file: BinaryIO, members: Mapping[str, Iterable[Part]]) -> None:
     """Write an archive of these members, each given in parts."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -88,13 +92,14 @@ def opened(file: BinaryIO, names: Sequence[str]) -> Container:
     """Return an archive that has exactly these members, in this order.
 
     Raises:
-        ContainerError: It is another file, or damaged.
+        NoContainer: It is no archive, or one that is cut short.
+        ContainerError: It is another archive, or damaged.
     """
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
     except _DAMAGED as error:
-        raise ContainerError("the file is no program that was saved, or is damaged") from error
+        raise NoContainer("the file is no program that was saved, or is damaged") from error
     _check(members, names, file.seek(0, 2))
     return Container(
         file,
@@ -127,4 +132,4 @@ _LEAD: Final = 30
 _FLAGS: Final = 0x800
 """Names may be marked as UTF-8; a member must not be encrypted, or of a size told later."""
 
-__all__ = ["Container", "ContainerError", "opened", "write"]
+__all__ = ["Container", "ContainerError", "NoContainer", "opened", "write"]

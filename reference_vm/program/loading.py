@@ -21,7 +21,7 @@ from reference_vm.devices.catalog import describe
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Function
 from reference_vm.program import container, tensors
-from reference_vm.program.container import ContainerError
+from reference_vm.program.container import ContainerError, NoContainer
 from reference_vm.program.kernels import KernelError, read_kernels
 from reference_vm.program.members import (
     CODE,
@@ -78,7 +78,7 @@ def read(path: Path | str) -> Program:
             return read_from(file, str(path))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CompileError(catalog.invalid_program(str(path), None, reason)) from error
+        raise CompileError(catalog.no_program(str(path), reason)) from error
 
 
 def read_from(file: BinaryIO, name: str, given: Mapping[str, bytes] | None = None) -> Program:
@@ -95,6 +95,8 @@ def read_from(file: BinaryIO, name: str, given: Mapping[str, bytes] | None = Non
         most = dict.fromkeys(MEMBERS, LARGEST_TEXT) | {WEIGHTS: opened.sizes[WEIGHTS]}
         members = {m: opened.read(m, most[m], checked=m == MANIFEST) for m in MEMBERS}
         return _program(members, given)
+    except NoContainer as error:
+        raise CompileError(catalog.no_program(name, str(error))) from error
     except ContainerError as error:
         raise CompileError(catalog.invalid_program(name, None, str(error))) from error
     except _Refused as error:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +29,7 @@ from reference_vm.program.members import (
     VERSION,
     WEIGHTS,
 )
+from reference_vm.program.replacing import replacing
 from reference_vm.runtime.weights import WeightsFolder
 from reference_vm.text import print_module
 from reference_vm.types import DeviceMap, VirtualDevice
@@ -62,24 +61,11 @@ def save(path: Path, parts: Parts) -> None:
     """
     members = members_of(parts)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                container.write(file, members)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replacing(path) as file:
+            container.write(file, members)
     except OSError as error:
         reason = error.strerror or str(error)
         raise CompileError(catalog.unwritable_program(str(path), reason)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def members_of(

@@ -29,7 +29,9 @@ from reference_vm.types import (
     HOST,
     AdtType,
     DeviceName,
+    DType,
     FunctionType,
+    Shape,
     ShapeType,
     TensorType,
     TupleType,
@@ -122,21 +124,20 @@ class _Checker:
         if isinstance(type_, AdtType):
             return self._data(type_, arg, path)
         if isinstance(type_, ShapeType):
-            return Leaf(_check_dims(self.parameter, type_, arg))
+            return Leaf(self._dims(type_, arg, path))
         if isinstance(type_, FunctionType):
-            raise BindError(
-                self.parameter,
-                "argument-type",
-                f"it is a function, {type_}{path}, which only the program itself can make",
-            )
-        return Leaf(self._tensor(type_, arg))
+            message = f"it is a function, {type_}, which only the program itself can make"
+            raise self._wrong("argument-type", message, path)
+        return Leaf(self._tensor(type_, arg, path))
+
+    def _wrong(self, code: str, message: str, path: str) -> BindError:
+        return BindError(self.parameter, code, message, path)
 
     def _tuple(self, type_: TupleType, arg: Any, path: str) -> Inner[_Given]:
         if not isinstance(arg, tuple | list) or len(arg) != len(type_.items):
-            message = f"found {_described(arg)}, expected {type_}{path}"
-            raise BindError(self.parameter, "argument-type", message)
+            raise self._wrong("argument-type", f"found {_described(arg)}, expected {type_}", path)
         pairs = enumerate(zip(type_.items, arg, strict=True))
-        return Inner([(t, a, f"{path}[{i}]") for i, (t, a) in pairs], _as_it_is)
+        return Inner([(t, a, _inside(path, i)) for i, (t, a) in pairs], _as_it_is)
 
     def _data(self, type_: AdtType, arg: Any, path: str) -> Inner[_Given]:
         index = self.executable.types_by_name[type_.name]
@@ -146,27 +147,93 @@ class _Checker:
         if tag is None:
             found = f"the constructor {name}" if isinstance(name, str) else _described(arg)
             known = ", ".join(f"({c.name!r}, …)" for c in slot.constructors)
-            message = f"found {found}, expected {type_}{path}: a tuple, one of {known}"
-            raise BindError(self.parameter, "argument-type", message)
+            message = f"found {found}, expected {type_}: a tuple, one of {known}"
+            raise self._wrong("argument-type", message, path)
         fields = self.executable.field_types(index, tag, type_.args)
         if len(arg) != 1 + len(fields):
-            message = f"found {name} with {len(arg) - 1} fields, expected {len(fields)}{path}"
-            raise BindError(self.parameter, "argument-type", message)
-        inside = f"{path}[{slot.constructors[tag].name}]" if len(path) < _PATH else path
-        items = [(t, a, inside) for t, a in zip(fields, arg[1:], strict=True)]
+            message = f"found {name} with {len(arg) - 1} fields, expected {len(fields)}"
+            raise self._wrong("argument-type", message, path)
+        pairs = enumerate(zip(fields, arg[1:], strict=True), 1)
+        items = [(t, a, _inside(path, i)) for i, (t, a) in pairs]
         return Inner(items, lambda made: Data(index, tag, made))
 
-    def _tensor(self, type_: TensorType, arg: Any) -> Any:
-        array = arg if isinstance(arg, DeviceArray) else _as_array(self.parameter, type_, arg)
+    def _tensor(self, type_: TensorType, arg: Any, path: str) -> Any:
+        array = arg if isinstance(arg, DeviceArray) else self._array(type_, arg, path)
         if isinstance(array, DeviceArray) and array.donated:
-            message = "it was donated to an earlier run"
-            raise BindError(self.parameter, "use-after-donation", message)
-        _check_tensor(self.parameter, type_, array)
+            raise self._wrong("use-after-donation", "it was donated to an earlier run", path)
+        dtype, shape = self._dtype(type_, array, path), tuple(array.shape)
+        if dtype != type_.dtype:
+            raise self._wrong("argument-dtype", f"found {dtype}, expected {type_}", path)
+        if type_.shape is None:
+            return array
+        ranked = len(shape) == len(type_.shape)
+        if not ranked or _differ(type_.shape, shape):
+            found = f"found {TensorType(dtype, shape)}, expected {type_}"
+            raise self._wrong("argument-shape" if ranked else "argument-rank", found, path)
         return array
+
+    def _array(self, type_: TensorType, arg: Any, path: str) -> Any:
+        if isinstance(arg, np.ma.MaskedArray):
+            found = "found a masked array, whose mask would be lost, expected an array"
+            how = "say what to put there: array.filled(value)"
+            raise self._wrong("argument-type", f"{found}: {type_}; {how}", path)
+        if not isinstance(arg, np.ndarray | np.generic | bool | int | float):
+            message = f"found {_described(arg)}, expected an array: {type_}"
+            raise self._wrong("argument-type", message, path)
+        array = np.asarray(arg, order="C")
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        return array
+
+    def _dtype(self, type_: TensorType, array: Any, path: str) -> DType:
+        if isinstance(array, DeviceArray):
+            return array.tensor.dtype
+        if array.dtype == to_numpy(type_.dtype):
+            return type_.dtype
+        try:
+            return from_numpy(array.dtype)
+        except TypeError as error:
+            raise self._wrong("argument-dtype", f"{error}, expected {type_}", path) from error
+
+    def _dims(self, type_: ShapeType, arg: Any, path: str) -> tuple[int, ...]:
+        given = arg.tolist() if type(arg) is np.ndarray and arg.ndim == 1 else arg
+        if not isinstance(given, tuple | list):
+            message = f"found {_described(arg)}, expected a tuple of dims: {type_}"
+            raise self._wrong("argument-type", message, path)
+        for axis, dim in enumerate(given):
+            self._dim(axis, dim, path)
+        dims = tuple(map(int, given))
+        if type_.dims is not None and len(dims) != len(type_.dims):
+            message = f"found {len(dims)} dims, expected {type_}"
+            raise self._wrong("argument-shape", message, path)
+        if type_.dims is not None and _differ(type_.dims, dims):
+            raise self._wrong("argument-shape", f"found {list(dims)}, expected {type_}", path)
+        return dims
+
+    def _dim(self, axis: int, dim: Any, path: str) -> None:
+        if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
+            found = f"{dim!r}" if isinstance(dim, bool | float) else _described(dim)
+            message = f"dim {axis} is {found}, expected an integer"
+            raise self._wrong("argument-type", message, path)
+        if not 0 <= dim < ADDRESSES:
+            message = f"dim {axis} is {dim}, expected 0 to {ADDRESSES - 1}"
+            raise self._wrong("argument-shape", message, path)
 
 
 _PATH: Final = 60
 """How long the place of a value in an argument gets; deeper inside it is not told."""
+
+
+def _inside(path: str, index: int) -> str:
+    """Return the place of an item, as one would write it in Python."""
+    if len(path) < _PATH:
+        return f"{path}[{index}]"
+    return path if path.endswith("…") else f"{path}…"
+
+
+def _differ(shape: Shape, dims: Sequence[int]) -> bool:
+    """Whether a dim is another number than the one that is asked for."""
+    return any(isinstance(d, int) and d != n for d, n in zip(shape, dims, strict=True))
 
 
 def _as_it_is(made: tuple[Any, ...]) -> Any:
@@ -176,79 +243,10 @@ def _as_it_is(made: tuple[Any, ...]) -> Any:
 def _described(arg: Any) -> str:
     if isinstance(arg, tuple | list):
         return f"a tuple of {len(arg)}"
+    if isinstance(arg, np.ndarray):
+        return f"an array of {arg.ndim} axes"
     name = type(arg).__name__
     return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
-
-
-def _as_array(parameter: Parameter, type_: TensorType, arg: Any) -> Any:
-    if isinstance(arg, np.ma.MaskedArray):
-        raise BindError(
-            parameter,
-            "argument-type",
-            f"found a masked array, whose mask would be lost, expected an array: {type_}; "
-            "say what to put there: array.filled(value)",
-        )
-    if not isinstance(arg, np.ndarray | np.generic | bool | int | float):
-        raise BindError(
-            parameter, "argument-type", f"found {_described(arg)}, expected an array: {type_}"
-        )
-    array = np.asarray(arg, order="C")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return array
-
-
-def _check_dims(parameter: Parameter, type_: ShapeType, arg: Any) -> tuple[int, ...]:
-    given = arg.tolist() if type(arg) is np.ndarray and arg.ndim == 1 else arg
-    if not isinstance(given, tuple | list):
-        found = f"an array of {arg.ndim} axes" if isinstance(arg, np.ndarray) else _described(arg)
-        raise BindError(
-            parameter, "argument-type", f"found {found}, expected a tuple of dims: {type_}"
-        )
-    for axis, dim in enumerate(given):
-        _check_dim(parameter, axis, dim)
-    dims = tuple(map(int, given))
-    if type_.dims is None:
-        return dims
-    if len(dims) != len(type_.dims):
-        raise BindError(parameter, "argument-shape", f"found {len(dims)} dims, expected {type_}")
-    if any(isinstance(d, int) and d != n for d, n in zip(type_.dims, dims, strict=True)):
-        raise BindError(parameter, "argument-shape", f"found {list(dims)}, expected {type_}")
-    return dims
-
-
-def _check_dim(parameter: Parameter, axis: int, dim: Any) -> None:
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
-        found = f"{dim!r}" if isinstance(dim, bool | float) else _described(dim)
-        raise BindError(parameter, "argument-type", f"dim {axis} is {found}, expected an integer")
-    if not 0 <= dim < ADDRESSES:
-        message = f"dim {axis} is {dim}, expected 0 to {ADDRESSES - 1}"
-        raise BindError(parameter, "argument-shape", message)
-
-
-def _check_tensor(parameter: Parameter, type_: TensorType, array: Any) -> None:
-    dtype, shape = _dtype_of(parameter, type_, array), array.shape
-    if dtype != type_.dtype:
-        raise BindError(parameter, "argument-dtype", f"found {dtype}, expected {type_}")
-    if type_.shape is None:
-        return
-    found = TensorType(type_.dtype, tuple(shape))
-    if len(shape) != len(type_.shape):
-        raise BindError(parameter, "argument-rank", f"found {found}, expected {type_}")
-    for dim, size in zip(type_.shape, shape, strict=True):
-        if isinstance(dim, int) and dim != size:
-            raise BindError(parameter, "argument-shape", f"found {found}, expected {type_}")
-
-
-def _dtype_of(parameter: Parameter, type_: TensorType, array: Any) -> Any:
-    if isinstance(array, DeviceArray):
-        return array.tensor.dtype
-    if array.dtype == to_numpy(type_.dtype):
-        return type_.dtype
-    try:
-        return from_numpy(array.dtype)
-    except TypeError as error:
-        raise BindError(parameter, "argument-dtype", f"{error}, expected {type_}") from error
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 from reference_vm.bytecode.executable import DataTypeSlot, FunctionCode, Parameter
@@ -16,10 +17,11 @@ from reference_vm.types import AdtType, Shape, ShapeType, TensorType, TupleType,
 
 @final
 class BindError(DataError):
-    """An argument does not fit its parameter."""
+    """An argument does not fit its parameter; ``path`` is where in it: ``[1][0]``."""
 
-    def __init__(self, parameter: Parameter, code: str, message: str) -> None:
-        super().__init__(code, f"argument %{parameter.name}: {message}")
+    def __init__(self, parameter: Parameter, code: str, message: str, path: str = "") -> None:
+        item = f", item {path}" if path else ""
+        super().__init__(code, f"argument %{parameter.name}{item}: {message}")
         self.parameter = parameter
 
 
@@ -38,34 +40,49 @@ def bind_symbols(
         return ()
     bound: dict[str, int] = {}
     leaves = [
-        (p, shape, dims)
+        _Sized(p, path, shape, dims)
         for p, value in zip(code.params, values, strict=True)
-        for shape, dims in _shapes(p.type, value)
+        for path, shape, dims in _shapes(p.type, value, "")
     ]
-    for parameter, shape, dims in leaves:
-        for axis, (dim, size) in enumerate(zip(shape, dims, strict=True)):
+    for leaf in leaves:
+        for axis, (dim, size) in enumerate(zip(leaf.shape, leaf.dims, strict=True)):
             name = lone_symbol(dim)
             if name is not None and bound.setdefault(name, size) != size:
-                raise _conflict(parameter, axis, name, bound[name], size)
+                message = f"{name} was {bound[name]} in an earlier argument or dim"
+                raise leaf.wrong(axis, f" is {size}, but {message}")
     for symbol in code.hidden_symbols:
         _find(symbol, code, values, data_types, bound)
     symbols = tuple(bound.get(s, 0) for s in code.symbols)
     _check_bounds(code, bound)
-    for parameter, shape, dims in leaves:
-        _check_expressions(code, parameter, shape, dims, symbols)
+    for leaf in leaves:
+        _check_expressions(code, leaf, symbols)
     return symbols
 
 
-def _shapes(type_: Type, value: Any) -> Iterator[tuple[Shape, tuple[int, ...]]]:
+@final
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A tensor or a shape value in an argument, and the shape that its parameter says."""
+
+    parameter: Parameter
+    path: str
+    shape: Shape
+    dims: tuple[int, ...]
+
+    def wrong(self, axis: int, message: str, code: str = "argument-shape") -> BindError:
+        return BindError(self.parameter, code, f"dim {axis}{message}", self.path)
+
+
+def _shapes(type_: Type, value: Any, path: str) -> Iterator[tuple[str, Shape, tuple[int, ...]]]:
     if isinstance(type_, TensorType):
         if type_.shape is not None and isinstance(value, Tensor):
-            yield type_.shape, value.shape
+            yield path, type_.shape, value.shape
     elif isinstance(type_, ShapeType):
         if type_.dims is not None:
-            yield type_.dims, value
+            yield path, type_.dims, value
     elif isinstance(type_, TupleType):
-        for item, part in zip(type_.items, value, strict=True):
-            yield from _shapes(item, part)
+        for index, (item, part) in enumerate(zip(type_.items, value, strict=True)):
+            yield from _shapes(item, part, f"{path}[{index}]")
 
 
 def _find(
@@ -112,28 +129,14 @@ def _first_with(code: FunctionCode, symbol: str) -> Parameter:
     return code.params[0]
 
 
-def _check_expressions(
-    code: FunctionCode, parameter: Parameter, shape: Shape, dims: tuple[int, ...], symbols: Symbols
-) -> None:
+def _check_expressions(code: FunctionCode, leaf: _Sized, symbols: Symbols) -> None:
     slots = {s: i for i, s in enumerate(code.symbols)}
-    for axis, (dim, size) in enumerate(zip(shape, dims, strict=True)):
+    for axis, (dim, size) in enumerate(zip(leaf.shape, leaf.dims, strict=True)):
         if isinstance(dim, int | Unknown) or lone_symbol(dim) is not None:
             continue
         try:
             expected = compile_dim(dim, slots)(symbols)
         except DataError as error:
-            raise BindError(parameter, error.code, f"dim {axis}: {error.message}") from error
+            raise leaf.wrong(axis, f": {error.message}", error.code) from error
         if expected != size:
-            raise BindError(
-                parameter,
-                "argument-shape",
-                f"dim {axis} is {size}, expected {dim} = {expected}",
-            )
-
-
-def _conflict(parameter: Parameter, axis: int, symbol: str, first: int, size: int) -> BindError:
-    return BindError(
-        parameter,
-        "argument-shape",
-        f"dim {axis} is {size}, but {symbol} was {first} in an earlier argument or dim",
-    )
+            raise leaf.wrong(axis, f" is {size}, expected {dim} = {expected}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from reference_vm.cli import outputs
 from reference_vm.cli.placing import (
     COSTS,
     DEFAULT,
@@ -46,7 +47,9 @@ def run(
 
     Raises:
         DiagnosticError: The program or an option is at fault, or the file cannot be written.
+        typer.BadParameter: It would take the place of the program, or of another file.
     """
+    outputs.check_program(output, "--output", file)
     choices = Choices(
         device_map, policy, default, tuple(place or ()), split, memory, costs, executor
     )

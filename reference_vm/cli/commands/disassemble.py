@@ -29,7 +29,11 @@ def run(
 
     Raises:
         DiagnosticError: The file is no such program, or is damaged.
+        typer.BadParameter: There is no such file.
     """
+    if not file.is_file():
+        reason = "is a folder" if file.is_dir() else "there is no such file"
+        raise typer.BadParameter(f"{file}: {reason}", param_hint="FILE")
     program = read(file)
     if as_json:
         print(json.dumps(code_of(program)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 from rich.console import Console
 
 from reference_vm import compiler
-from reference_vm.cli import programs
+from reference_vm.cli import outputs, programs
 from reference_vm.cli.explanation.as_json import as_json
 from reference_vm.cli.explanation.dot import dot
 from reference_vm.cli.explanation.svg import svg
@@ -47,6 +48,10 @@ def run(
     Raises:
         DiagnosticError: The program is at fault.
     """
+    graphs = (("--dot", to_dot, dot), ("--svg", to_svg, svg))
+    for option, path, _ in graphs:
+        if path is not None:
+            outputs.check(path, option, [file])
     module, nominal = programs.read(file), programs.sizes(size or [])
     programs.check_symbols(nominal, programs.symbols_of(module))
     plan = compiler.explain(
@@ -60,9 +65,9 @@ def run(
         costs=costs,
         nominal=nominal,
     )
-    for path, drawn in ((to_dot, dot), (to_svg, svg)):
+    for option, path, drawn in graphs:
         if path is not None:
-            _write(path, drawn(plan))
+            outputs.write(path, option, partial(_write, drawn(plan)))
     if to_json:
         print(json.dumps(as_json(plan)))
     elif to_dot is None and to_svg is None:
@@ -72,8 +77,5 @@ def run(
 _NARROWEST = 100
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(str(error), param_hint=str(path)) from error
+def _write(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())

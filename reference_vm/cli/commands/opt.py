@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reference_vm import text
+from reference_vm.cli import programs
+from reference_vm.cli.placing import FILE
 from reference_vm.diagnostics import CompileError
 from reference_vm.ir.verify import verify
 from reference_vm.ops.catalog import OPS
@@ -22,7 +22,7 @@ HELP = "print what passes make of a program"
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="a .hir file, or - for the standard input")],
+    file: FILE,
     pipeline_: Annotated[
         str | None,
         typer.Option("--pipeline", metavar="PASSES", help="as in infer-types,fold-constants"),
@@ -44,7 +44,7 @@ def run(
     """
     ctx = PassContext(OPS, _device_map(device_map), policy, default)
     passes = default_pipeline() if pipeline_ is None else _passes(pipeline_)
-    module = text.parse(_read(file), str(file))
+    module = programs.read(file)
     verify(module)
     after = pipeline.run(module, passes, ctx, check=check)
     print(text.print_module(after, short=short), end="")
@@ -62,13 +62,3 @@ def _passes(written: str) -> tuple[Pass, ...]:
         return pipeline_text.parse(written, PASSES)
     except CompileError as error:
         raise typer.BadParameter(f"\n{error}", param_hint="--pipeline") from error
-
-
-def _read(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
-    except UnicodeDecodeError as error:
-        message = f"{file}: byte {error.start} is not UTF-8 text"
-        raise typer.BadParameter(message, param_hint="FILE") from error

@@ -9,11 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.cli import arguments, programs
+from reference_vm.cli import arguments, outputs, programs, results
 from reference_vm.cli.placing import (
     COSTS,
     DEFAULT,
@@ -59,7 +58,7 @@ def run(
         ),
     ] = None,
     size: Annotated[
-        list[str] | None, typer.Option(metavar="SYMBOL=N", help="for arguments made up")
+        list[str] | None, typer.Option(metavar="SYMBOL=N", help="of symbols, for arguments made up")
     ] = None,
     seed: Annotated[int, typer.Option(help="for arguments made up", min=0)] = 0,
     out: Annotated[
@@ -72,19 +71,23 @@ def run(
 
     Raises:
         DiagnosticError: The program or an argument is at fault, or the run failed.
+        typer.BadParameter: Results could not be written where they are to be.
     """
     choices = Choices(
         device_map, policy, default, tuple(place or ()), split, memory, costs, executor
     )
     session = Session(choices.loaded(file))
     code = session.entry(entry)
-    results = session.run(entry, *_arguments(code, args or [], programs.sizes(size or []), seed))
     if out is not None:
-        _write(out, results)
+        outputs.check(out, "--out", [file, *(args or [])])
+        results.check(out, code.result)
+    made = session.run(entry, *_arguments(code, args or [], programs.sizes(size or []), seed))
+    if out is not None:
+        results.write(out, made)
     if as_json:
-        print(json.dumps(_as_json(results, session.trace)))
+        print(_as_json(made, session.trace))
         return
-    shown = () if out is not None else _shown(results, "result")
+    shown = () if out is not None else results.shown(made)
     for line in (*shown, *_summary(session.trace, trace)):
         print(line)
 
@@ -101,25 +104,6 @@ def _arguments(
         return arguments.read(files, code)
     except Unreadable as error:
         raise typer.BadParameter(str(error), param_hint="--args") from error
-
-
-def _write(out: Path, results: Any) -> None:
-    try:
-        arguments.write(out, results)
-    except arguments.Unwritable as error:
-        raise typer.BadParameter(f"{out}: {error}", param_hint="--out") from error
-
-
-def _shown(value: Any, name: str) -> Iterator[str]:
-    if isinstance(value, tuple):
-        for index, item in enumerate(value):
-            yield from _shown(item, f"{name}[{index}]")
-        return
-    if isinstance(value, str):  # the constructor that a value of a data type was made by
-        yield f"{name}: {value}"
-        return
-    yield f"{name}: {value.dtype}{list(value.shape)}"
-    yield np.array2string(value, threshold=64, edgeitems=3)
 
 
 def _summary(trace: Trace, everything: bool) -> Iterator[str]:
@@ -145,18 +129,14 @@ def _line(record: Record) -> str:
     return f"  {record.index:5} copy    {moved}, {record.bytes} bytes ({record.cause.kind}{reader})"
 
 
-def _as_json(results: Any, trace: Trace) -> dict[str, Any]:
-    return {
-        "results": _json_value(results),
+def _as_json(made: Any, trace: Trace) -> str:
+    tree = {
+        "results": results.as_json(made),
         "memory": {device: asdict(peak) for device, peak in peaks(trace).items()},
         "trace": [asdict(record) for record in trace],
     }
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_json_value(v) for v in value]
-    if isinstance(value, str):
-        return value
-    data = value.astype(np.float64) if value.dtype.kind not in "biuf" else value
-    return {"dtype": str(value.dtype), "shape": list(value.shape), "data": data.ravel().tolist()}
+    try:
+        return json.dumps(tree)
+    except RecursionError as error:
+        message = "the results nest deeper than JSON can be written; leave it out"
+        raise typer.BadParameter(message, param_hint="--json") from error
