@@ -23,8 +23,9 @@ class Stage:
     """The address of the code."""
 
     block: Any
-    """Its argument block, an array of i64; a caller copies it and fills in the addresses: of the
-    inputs, then of the results, in the first words."""
+    """Its argument block, an array of i64, or a tuple where some words are no ints (see
+    `Kernel.native`); a caller copies it and fills in the addresses: of the inputs, then of the
+    results, in the first words."""
 
     low: int
     high: int
@@ -124,6 +125,10 @@ class Kernel(Protocol):
 
     def native(self, inputs: Sequence[Dims | Any]) -> NativeCall | None:
         """Return the kernel as machine code for such inputs; ``None`` if it has no such form.
+
+        A caller may hand over numbers that only behave as ints, and note what is done with them,
+        to learn how the result depends on dims. So nothing may be kept by what they are worth, and
+        the numbers that it returns may be such numbers too.
 
         Args:
             inputs: The dims of each tensor; a host operand or a shape value as it is.

@@ -259,7 +259,10 @@ class NativeExecutor:
         """Forget what is remembered, if that is too much."""
         if self.program.is_full:
             self._remembered.clear()
+            self._leaving.forget()
+            self._expected.clear()
             self.program.tidy()
+        self.program.room.ensure()
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""

@@ -1,8 +1,8 @@
 """Launches of kernels, in the language of words.
 
-A launch is done by a plan for operands of its forms: the one in its cell, which was found last, or
-one in the kernel's list. The plan's blocks get the addresses of operands and results, and each of
-its stages runs, alone or on the pool's threads.
+A launch is done by a plan for operands of its forms: the one in its cell, which was found last, one
+that the kernel has already, or one that a recipe of the kernel makes. The plan's blocks get the
+addresses of operands and results, and each of its stages runs, alone or on the pool's threads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.words import apart, call, call_pair, load, load_byte, store, store_byte
+from reference_vm.jit.words import apart, call, call_pair, load, load_byte, move, store, store_byte
 from reference_vm.runtime.native.layout import (
     FOREIGN,
     OBJECT,
@@ -18,12 +18,16 @@ from reference_vm.runtime.native.layout import (
     BufferEntry,
     Form,
     Job,
+    KernelRecord,
     Plan,
+    Recipe,
     Slot,
     State,
 )
 from reference_vm.runtime.native.memory import allocate, entry_of, release
 from reference_vm.runtime.native.opcodes import Launch, Result
+from reference_vm.runtime.native.programs import MOST_NUMBERS, evaluate
+from reference_vm.runtime.native.records import find, form_of, link, take
 
 
 def fits(plan: int, frame: int, places: int, operands: int) -> int:
@@ -74,7 +78,99 @@ def gives(plan: int, instance: int, pc: int) -> int:
     return 1
 
 
-def find_plan(instance: int, pc: int, frame: int) -> int:
+def result_forms(state: int, results: int, target: int) -> int:
+    """Write the forms of results whose dims are among the numbers; return 0 if there are none."""
+    numbers = load(state, State.NUMBERS)
+    key = numbers + MOST_NUMBERS * WORD
+    at = results + WORD
+    for i in range(load(results, 0)):
+        rank = load(at, 1)
+        store(key, 0, load(at, 0))
+        store(key, 1, rank)
+        for axis in range(rank):
+            store(key, 2 + axis, load(numbers, load(at, 2 + axis)))
+        form = form_of(state, key)
+        if form == 0:
+            return 0
+        store(target, i, form)
+        at += (2 + rank) * WORD
+    return 1
+
+
+def gather(state: int, recipe: int, frame: int, places: int, operands: int) -> int:
+    """Put the dims of operands first among the numbers.
+
+    Return how many there are; -1 if a recipe is for operands of other kinds or ranks.
+    """
+    numbers = load(state, State.NUMBERS)
+    given = 0
+    for i in range(operands):
+        form = load(frame, load(places, i) + Slot.FORM)
+        if form == 0 or load(form, Form.KIND) != load(recipe, Recipe.OPERANDS + 2 * i):
+            return -1
+        rank = load(form, Form.RANK)
+        if rank != load(recipe, Recipe.OPERANDS + 2 * i + 1):
+            return -1
+        for axis in range(rank):
+            store(numbers, given, load(form, Form.DIMS + axis))
+            given += 1
+    return given
+
+
+def has_memory(state: int, recipe: int) -> int:
+    """Whether there is as much scratch memory and workspace as a plan will need."""
+    numbers = load(state, State.NUMBERS)
+    scratch = load(numbers, load(recipe, Recipe.SCRATCH))
+    workspace = load(numbers, load(recipe, Recipe.WORKSPACE))
+    enough = scratch <= load(state, State.SCRATCH_BYTES)
+    return enough and workspace <= load(state, State.WORKSPACE_BYTES)
+
+
+def plan_by(state: int, recipe: int, kernel: int, frame: int, places: int, operands: int) -> int:
+    """Return a plan for the operands in the slots listed at ``places``; 0 if a recipe has none."""
+    numbers = load(state, State.NUMBERS)
+    given = gather(state, recipe, frame, places, operands)
+    if given < 0 or evaluate(load(recipe, Recipe.PROGRAM), numbers, given) == 0:
+        return 0
+    if has_memory(state, recipe) == 0:
+        return 0
+    words = load(recipe, Recipe.WORDS)
+    plan = take(state, words)
+    if plan == 0:
+        return 0
+    move(plan, load(recipe, Recipe.TEMPLATE), words * WORD)
+    store(plan, Plan.KERNEL, kernel)
+    for i in range(operands):
+        store(plan, Plan.FORMS + i, load(frame, load(places, i) + Slot.FORM))
+    results = load(recipe, Recipe.RESULTS)
+    if result_forms(state, results, plan + (Plan.FORMS + operands) * WORD) == 0:
+        return 0
+    moved = load(recipe, Recipe.NUMBERS)
+    for i in range(load(moved, 0)):
+        store(plan, load(moved, 1 + 2 * i), load(numbers, load(moved, 2 + 2 * i)))
+    moved = load(recipe, Recipe.ADDRESSES)
+    for i in range(load(moved, 0)):
+        store(plan, load(moved, 1 + 2 * i), plan + load(moved, 2 + 2 * i) * WORD)
+    return plan
+
+
+def known_plan(state: int, kernel: int, frame: int, places: int, operands: int) -> int:
+    """Return a kernel's plan for operands, which is made if that can be; else 0."""
+    key = load(state, State.NUMBERS)
+    store(key, 0, kernel)
+    for i in range(operands):
+        store(key, 1 + i, load(frame, load(places, i) + Slot.FORM))
+    plan = find(load(state, State.PLANS), key, 1 + operands, Plan.KERNEL)
+    recipe = load(kernel, KernelRecord.RECIPES)
+    while plan == 0 and recipe != 0:
+        plan = plan_by(state, recipe, kernel, frame, places, operands)
+        if plan != 0:
+            link(load(state, State.PLANS), plan, 1 + operands, Plan.KERNEL)
+        recipe = load(recipe, Recipe.NEXT)
+    return plan
+
+
+def find_plan(state: int, instance: int, pc: int, frame: int) -> int:
     """Return the plan of a launch, remembered in its cell; 0 if there is none yet."""
     cell = load(pc, Launch.PLAN)
     plan = load(instance, cell)
@@ -85,13 +181,15 @@ def find_plan(instance: int, pc: int, frame: int) -> int:
         return plan
     if load(pc, Launch.LISTED) == 0:
         return 0
-    plan = load(load(pc, Launch.KERNEL), 0)
-    while plan != 0:
-        if fits(plan, frame, places, operands) and gives(plan, instance, pc):
-            store(instance, cell, plan)
-            return plan
-        plan = load(plan, Plan.NEXT)
-    return 0
+    kernel = load(pc, Launch.KERNEL)
+    plan = load(kernel, KernelRecord.FIRST)
+    if plan == 0 or fits(plan, frame, places, operands) == 0:
+        plan = known_plan(state, kernel, frame, places, operands)
+    if plan == 0 or gives(plan, instance, pc) == 0:
+        return 0
+    store(kernel, KernelRecord.FIRST, plan)
+    store(instance, cell, plan)
+    return plan
 
 
 def all_live(state: int, frame: int, places: int, count: int) -> int:
@@ -233,7 +331,7 @@ def compute(state: int, pc: int, frame: int, plan: int) -> int:
 
 def launch(state: int, instance: int, frame: int, pc: int) -> int:
     """Run a kernel; return where to go on, 0 if Python must do something first."""
-    plan = find_plan(instance, pc, frame)
+    plan = find_plan(state, instance, pc, frame)
     if plan == 0:
         return 0
     checked = load(state, State.CHECKED)
@@ -310,6 +408,8 @@ def launch_with(state: int, instance: int, frame: int, record: int, to: int) -> 
 def launch_1(state: int, instance: int, frame: int, pc: int) -> int:
     """Run a kernel on one operand whose form is sure."""
     plan = load(instance, load(pc, 1))
+    if plan == 0:
+        plan = find_plan(state, instance, load(pc, 6), frame)
     if plan == 0 or load(plan, Plan.ENTRY) == 0:
         return launch_with(state, instance, frame, load(pc, 6), pc + 7 * WORD)
     store(load(plan, Plan.BLOCK), 0, load(frame, load(pc, 2)))
@@ -320,6 +420,8 @@ def launch_1(state: int, instance: int, frame: int, pc: int) -> int:
 def launch_2(state: int, instance: int, frame: int, pc: int) -> int:
     """Run a kernel on two operands whose forms are sure."""
     plan = load(instance, load(pc, 1))
+    if plan == 0:
+        plan = find_plan(state, instance, load(pc, 7), frame)
     if plan == 0 or load(plan, Plan.ENTRY) == 0:
         return launch_with(state, instance, frame, load(pc, 7), pc + 8 * WORD)
     block = load(plan, Plan.BLOCK)
@@ -332,6 +434,8 @@ def launch_2(state: int, instance: int, frame: int, pc: int) -> int:
 def launch_3(state: int, instance: int, frame: int, pc: int) -> int:
     """Run a kernel on three operands whose forms are sure."""
     plan = load(instance, load(pc, 1))
+    if plan == 0:
+        plan = find_plan(state, instance, load(pc, 8), frame)
     if plan == 0 or load(plan, Plan.ENTRY) == 0:
         return launch_with(state, instance, frame, load(pc, 8), pc + 9 * WORD)
     block = load(plan, Plan.BLOCK)
@@ -364,6 +468,11 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     is_of,
     count_reads,
     gives,
+    result_forms,
+    gather,
+    has_memory,
+    plan_by,
+    known_plan,
     find_plan,
     all_live,
     take_back,

@@ -136,6 +136,29 @@ class State(IntEnum):
 
     NOTES_BEGIN = 38
     NOTES_END = 39
+    ROOM = 64
+    """What is left of the memory for what sizes decide (`records`): begin and end."""
+
+    ROOM_END = 65
+    FORMS = 66
+    """The tables of forms, plans, instances, and calls from outside."""
+
+    PLANS = 67
+    INSTANCES = 68
+    ENTRIES = 69
+    KINDS = 70
+    """What is known of each dtype (`Kind`)."""
+
+    NUMBERS = 71
+    """Where programs of numbers are worked out."""
+
+    SCRATCH_BYTES = 72
+    """Bytes at `SCRATCH` for each thread, and at `WORKSPACE`."""
+
+    WORKSPACE_BYTES = 73
+    MADE = 74
+    """Instances that the loop made."""
+
     LIMIT = 40
     """Bytes of the host that may be in use."""
 
@@ -156,7 +179,7 @@ class State(IntEnum):
     CELL_WANTED = 47
     """Bytes of a cell for which there is no room; else 0."""
 
-    WORDS = 48
+    WORDS = 80
 
 
 class Frame(IntEnum):
@@ -204,11 +227,13 @@ class Way(IntEnum):
 
 
 class Instance(IntEnum):
-    """What the symbols of a function decide; after these words the cells."""
+    """What the symbols of a function decide; after these words the symbols, then the cells."""
 
-    FUNCTION = 0
-    NUMBER = 1
-    CELLS = 2
+    NEXT = 0
+    FUNCTION = 1
+    """With the symbols the key."""
+
+    SYMBOLS = 2
 
 
 class BufferEntry(IntEnum):
@@ -283,56 +308,108 @@ class Maker(IntEnum):
 
 
 class Form(IntEnum):
-    NUMBER = 0
+    NEXT = 0
     NBYTES = 1
     POISON = 2
     """Eight bytes to fill such a tensor with; 0 for none."""
 
-    RANK = 3
-    SCALAR = 4
+    SCALAR = 3
     """The form of such a scalar once it was read; 0 for what is no scalar."""
 
-    TRUTH = 5
+    TRUTH = 4
     """1: a scalar that was read, of a dtype in which only zero bits are false."""
 
-    DIMS = 6
+    KIND = 5
+    """The number of the dtype, -1 for a shape value, or what a scalar that was read has. With rank
+    and dims the key."""
+
+    RANK = 6
+    DIMS = 7
+
+
+class Kind(IntEnum):
+    """What is known of a dtype."""
+
+    ITEMSIZE = 0
+    POISON = 1
+    WORDS = 2
+
+
+class KernelRecord(IntEnum):
+    FIRST = 0
+    """The plan that was found last."""
+
+    RECIPES = 1
+    """The first way to make plans without Python."""
+
+    WORDS = 2
+
+
+class Recipe(IntEnum):
+    """A way to make plans of a kernel: a program of numbers, and where they go."""
+
+    NEXT = 0
+    PROGRAM = 1
+    """Its address; it is given the dims of all operands."""
+
+    SCRATCH = 2
+    """Where the bytes of scratch memory for each thread are among the numbers."""
+
+    WORKSPACE = 3
+    WORDS = 4
+    """How many a plan has, with its stages and their blocks."""
+
+    TEMPLATE = 5
+    """The address of as many words: the plan, but for what follows."""
+
+    NUMBERS = 6
+    """The address of how many words are numbers, then for each its place, and the number's."""
+
+    ADDRESSES = 7
+    """The same for words that are addresses in the plan: its place, and what is to be added."""
+
+    RESULTS = 8
+    """The address of how many results there are, then for each kind, rank, and places of dims."""
+
+    OPERANDS = 9
+    """Kind and rank of each."""
 
 
 class Plan(IntEnum):
     """How a kernel runs on operands of certain forms."""
 
     NEXT = 0
-    """Another plan of the kernel."""
-
-    NUMBER = 1
-    EMPTY = 2
+    EMPTY = 1
     """1: there is nothing to compute."""
 
-    ADDRESSES = 3
+    ADDRESSES = 2
     """How many of the operands' addresses the blocks hold."""
 
-    STAGES = 4
+    STAGES = 3
     """How many."""
 
-    FIRST = 5
+    FIRST = 4
     """The address of the first stage."""
 
-    MAP = 6
+    MAP = 5
     """The address of the operands' places, whose addresses the blocks hold."""
 
-    ENTRY = 7
+    ENTRY = 6
     """Of a plan with one stage that needs no memory of its own, no threads, and the operands in
     order: the words of that stage. Else 0."""
 
-    BLOCK = 8
-    LOW = 9
-    HIGH = 10
-    SITE = 11
+    BLOCK = 7
+    LOW = 8
+    HIGH = 9
+    SITE = 10
     """From which of four places of the loop the entry is called."""
 
-    CONTENTS = 12
+    CONTENTS = 11
     """The address of how many operands the plan is for the elements of, then for each its place,
     its bytes, and as many words as they fill; 0 for none."""
+
+    KERNEL = 12
+    """The address of its record; with the operands' forms the key."""
 
     FORMS = 13
     """Of the operands, then of the results."""

@@ -96,11 +96,22 @@ class Leaving:
     """How often each instruction was done here."""
 
     _memos: Heap = field(default_factory=Heap)
+    _remembering: set[int] = field(default_factory=set)
+    """The instructions for which anything is."""
+
     _told: dict[Place, Contents] = field(default_factory=dict)
     """What each launch read on the host last; nothing for one that reads nothing."""
 
     _tried: tuple[int, int] = (0, 0)
     """Where a plan was found last, so that the loop could go on by itself."""
+
+    def forget(self) -> None:
+        """Forget what operators on shapes made of operands of certain forms."""
+        for pc in self._remembering:
+            store(pc, 2, 0)
+        self._remembering.clear()
+        self._memos = Heap()
+        self._tried = (0, 0)
 
     def do(self, run: NativeRun, step: Step) -> bool:
         """Do the instruction that the loop is at, noted in ``step``.
@@ -260,6 +271,7 @@ class Leaving:
         while following and listed < _REMEMBERED:
             following, listed = load(following, Memo.NEXT), listed + 1
         first = load(pc, 2) if listed < _REMEMBERED else 0
+        self._remembering.add(pc)
         store(pc, 2, self._memos.put([first, form, data, *forms]))
 
     # Calls.

@@ -14,7 +14,16 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native import calling, cells, entering, kernels, memory, moves
+from reference_vm.runtime.native import (
+    calling,
+    cells,
+    entering,
+    kernels,
+    memory,
+    moves,
+    programs,
+    records,
+)
 from reference_vm.runtime.native.calling import apply, give, invoke, tail_apply, tail_invoke
 from reference_vm.runtime.native.cells import field, make, tag
 from reference_vm.runtime.native.entering import finish, start
@@ -159,6 +168,8 @@ def native(state: int, command: int, argument: int) -> int:
 
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    *records.FUNCTIONS,
+    *programs.FUNCTIONS,
     *memory.FUNCTIONS,
     *cells.FUNCTIONS,
     *kernels.FUNCTIONS,

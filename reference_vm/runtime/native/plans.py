@@ -1,59 +1,72 @@
 """What a kernel needs for operands of given forms, made once and kept.
 
-A kernel's record is the head of its list of plans, the last found first. A kernel without a native
-form for some operands has no plan for them, and is left to Python.
+Plans are found by the kernel and the operands' forms (`records`). The first is made here, and
+leaves a recipe, by which the loop makes those for other sizes. A kernel without a native form for
+some operands has no plan for them, and is left to Python.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
 from reference_vm.bytecode.instructions import Launch
-from reference_vm.bytecode.kernel import Kernel, NativeCall, Stage
+from reference_vm.bytecode.kernel import Kernel, NativeCall
+from reference_vm.diagnostics import DataError
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native.forms import Forms
-from reference_vm.runtime.native.heap import Heap, address_of, aligned_words
-from reference_vm.runtime.native.layout import WORD, Form, Job, Plan, State
+from reference_vm.runtime.native.forms import Forms, Known
+from reference_vm.runtime.native.heap import Heap, address_of, write
+from reference_vm.runtime.native.layout import WORD, KernelRecord, Plan, State
+from reference_vm.runtime.native.layout import Recipe as RecipeWords
+from reference_vm.runtime.native.recipes import Written, recipe, written
+from reference_vm.runtime.native.records import find, link
+from reference_vm.runtime.native.room import Room
+from reference_vm.runtime.native.tracing import Recording, Untraceable, given, worth
 from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.jit.pool import Pool
 
 KEPT: Final = 4096
-"""Plans of a session; beyond, all are forgotten."""
+"""Plans made by Python, and refused, that outlive a run; there are more only while it lasts."""
 
-LISTED: Final = 16
-"""Plans of one kernel that the loop looks through; older ones are found in Python."""
+RECIPES: Final = 8
+"""Recipes of one kernel; of one whose plans need more, Python makes the others."""
 
 Contents: TypeAlias = tuple[tuple[int, bytes], ...]
 """The elements of operands that a kernel reads on the host, by their place."""
 
 _LINE: Final = 64
 
-_SITES: Final = 4
-"""Places in the loop that kernels are called from."""
-
 
 @final
 class Plans:
     """The plans of a session's kernels."""
 
-    def __init__(self, state: int, forms: Forms, kernels: Sequence[Kernel], pool: Pool) -> None:
+    def __init__(
+        self, state: int, room: Room, forms: Forms, kernels: Sequence[Kernel], pool: Pool
+    ) -> None:
         self._state = state
+        self._room = room
         self._forms = forms
         self._kernels = kernels
         self._pool = pool
-        self._heap = Heap()
         self._records = Heap()
-        self.records = tuple(0 if k.library else self._records.put([0]) for k in kernels)
+        words = [0] * KernelRecord.WORDS
+        self.records = tuple(0 if k.library else self._records.put(words) for k in kernels)
         """The address of each kernel's record; 0 for one that is Python's always."""
 
-        self._found: dict[tuple[object, ...], int] = {}
-        self._kept: list[object] = []
+        self._learnt = [0] * len(kernels)
+        """How many recipes were tried to be made of each kernel's plans."""
+
+        self._of_contents: dict[tuple[object, ...], int] = {}
+        self._calls: list[NativeCall] = []
+        self._kept: list[NativeCall] = []
+        """What plans that are not forgotten yet run, and what recipes do."""
+
         self._scratch: Any = None
         self._workspace: Any = None
         self.refused: set[tuple[object, ...]] = set()
@@ -61,24 +74,23 @@ class Plans:
     def find(self, launch: Launch, operands: Sequence[int], contents: Contents = ()) -> int:
         """Return the plan of a kernel for operands of these forms and contents; 0: none.
 
-        One that is for no contents is then the first in the kernel's list.
-
         Raises:
             DataError: The operands do not fit one another.
         """
         key = (launch.kernel, *operands, *contents)
         if key in self.refused:
             return 0
-        plan = self._found.get(key)
-        if plan is None:
+        plan = self._of_contents.get(key, 0) if contents else self._linked(launch, operands)
+        if not plan:
             plan = self._made(launch, operands, contents)
             if not plan:
                 self.refused.add(key)
-                return 0
-            self._found[key] = plan
-        if not contents:
-            self._list_first(self.records[launch.kernel], plan)
         return plan
+
+    def _linked(self, launch: Launch, operands: Sequence[int]) -> int:
+        key = (ctypes.c_int64 * (1 + len(operands)))(self.records[launch.kernel], *operands)
+        table = load(self._state, State.PLANS)
+        return find(table, ctypes.addressof(key), len(key), Plan.KERNEL)
 
     def contents(self, plan: int) -> list[Any]:
         """Return the arrays that a plan is for the elements of, in the order of the operands."""
@@ -94,40 +106,23 @@ class Plans:
         return found
 
     @property
-    def is_full(self) -> bool:
-        return len(self._found) >= KEPT
+    def are_many(self) -> bool:
+        return len(self._calls) + len(self.refused) > KEPT
 
     def clear(self) -> None:
         """Forget all plans; no cell may hold one any more."""
         for record in self.records:
             if record:
-                store(record, 0, 0)
-        self._found.clear()
-        self._kept.clear()
+                store(record, KernelRecord.FIRST, 0)
+        self._of_contents.clear()
+        self._calls.clear()
         self.refused.clear()
-        self._heap = Heap()
-
-    def _list_first(self, record: int, plan: int) -> None:
-        listed = [plan]
-        at = load(record, 0)
-        while at and len(listed) < LISTED:
-            if at != plan:
-                listed.append(at)
-            at = load(at, Plan.NEXT)
-        store(record, 0, plan)
-        for one, following in zip(listed, [*listed[1:], 0], strict=True):
-            store(one, Plan.NEXT, following)
 
     def _made(self, launch: Launch, operands: Sequence[int], contents: Contents) -> int:
         known = [self._forms[f] for f in operands]
         if any(k.scalar for k in known):
             return 0
-        given: list[Any] = [k.dims for k in known]
-        for place, data in contents:
-            dtype = known[place].dtype
-            assert dtype is not None
-            given[place] = np.frombuffer(data, to_numpy(dtype)).reshape(known[place].dims)
-        call = self._kernels[launch.kernel].native(given)
+        call = self._kernels[launch.kernel].native(_given(known, contents))
         if call is None:
             return 0
         results = [
@@ -136,60 +131,84 @@ class Plans:
         ]
         if not all(results):
             return 0
-        told = self._heap.put(_words(contents)) if contents else 0
-        return self._written(call, launch.kernel, told, operands, results)
+        plan = self._written(call, len(operands), launch.kernel)
+        address = self._placed(call, plan, launch.kernel, [*operands, *results])
+        if contents:
+            write(address + Plan.CONTENTS * WORD, [self._room.put(_words(contents))])
+            write(address + Plan.ENTRY * WORD, [0])
+            self._of_contents[launch.kernel, *operands, *contents] = address
+        else:
+            link(load(self._state, State.PLANS), address, 1 + len(operands), Plan.KERNEL)
+            self._learn(launch, known, plan)
+        return address
 
-    def _written(
-        self,
-        call: NativeCall,
-        kernel: int,
-        contents: int,
-        operands: Sequence[int],
-        results: Sequence[int],
-    ) -> int:
+    def _written(self, call: NativeCall, operands: int, kernel: int) -> Written:
+        return written(call, operands, kernel, load(self._state, State.WORTH))
+
+    def _placed(self, call: NativeCall, plan: Written, kernel: int, forms: Sequence[int]) -> int:
         """Write a plan to memory; return its address."""
-        chosen = self._heap.put(call.inputs or [0])
-        jobs = [w for stage in call.stages for w in self._job(call, stage)]
-        first = self._heap.put(jobs)
-        empty = not any(load(f, Form.NBYTES) for f in results)
-        self._reserve(call)
-        self._kept.append(call)
-        head = [0, len(self._kept), int(empty), len(call.inputs), len(call.stages), first, chosen]
-        simple = not (empty or contents) and self._is_simple(call, len(operands))
-        stage = [jobs[j] for j in (Job.ENTRY, Job.BLOCK, Job.LOW, Job.HIGH)] if simple else [0] * 4
-        return self._heap.put([*head, *stage, kernel % _SITES, contents, *operands, *results])
-
-    def _is_simple(self, call: NativeCall, operands: int) -> bool:
-        """Whether a plan is of the kind that `Plan.ENTRY` says."""
-        if len(call.stages) != 1 or call.inputs != tuple(range(operands)) or call.workspace:
-            return False
-        (stage,) = call.stages
-        needs = stage.scratch or stage.fault_word
-        return not needs and stage.work < load(self._state, State.WORTH)
-
-    def _job(self, call: NativeCall, stage: Stage) -> list[int]:
-        block = aligned_words(len(stage.block))
-        block[:] = stage.block
-        self._kept.append(block)
-        each = -(-stage.scratch // _LINE) * _LINE
-        if stage.work >= load(self._state, State.WORTH):
+        if plan.is_large:
             self._pool.start()
-        words = [stage.entry, address_of(block), len(block), stage.low, stage.high, stage.grain]
-        words += [stage.work, 0, each, stage.scratch_word]
-        return [*words, stage.workspace_word if call.workspace else 0, stage.fault_word]
+        self._reserve(plan)
+        self._calls.append(call)
+        address = self._room.take(len(plan.words))
+        write(address, plan.at(address))
+        write(address + Plan.KERNEL * WORD, [self.records[kernel], *forms])
+        return address
 
-    def _reserve(self, call: NativeCall) -> None:
-        """Make sure that there is as much scratch memory and workspace as a call needs."""
-        scratch = max((-(-s.scratch // _LINE) * _LINE for s in call.stages), default=0)
-        self._scratch = self._grown(State.SCRATCH, self._scratch, scratch * self._pool.threads)
-        self._workspace = self._grown(State.WORKSPACE, self._workspace, call.workspace)
+    def _learn(self, launch: Launch, operands: Sequence[Known], plan: Written) -> None:
+        """Keep a recipe for plans like this one, for operands of other dims.
 
-    def _grown(self, word: int, memory: Any, nbytes: int) -> Any:
-        if nbytes == 0 or (memory is not None and memory.nbytes >= nbytes + _LINE):
-            return memory
+        A kernel may say something else at every call (the address of a table that it makes, say);
+        then there is none.
+        """
+        if self._learnt[launch.kernel] >= RECIPES or not any(k.dims for k in operands):
+            return
+        self._learnt[launch.kernel] += 1
+        recording = Recording()
+        dims = [given(recording, k.dims) for k in operands]
+        try:
+            call = self._kernels[launch.kernel].native(dims)
+        except (DataError, Untraceable):
+            return
+        if call is None:
+            return
+        same = self._written(call, len(operands), launch.kernel)
+        if same.at(0) != plan.at(0):
+            return
+        kinds = [Known(t.dtype, ()).kind for t in launch.targets]
+        results = list(zip(kinds, call.shapes, strict=True))
+        found = recipe(self._records, recording, same, operands, results)
+        if found:
+            record = self.records[launch.kernel]
+            store(found, RecipeWords.NEXT, load(record, KernelRecord.RECIPES))
+            store(record, KernelRecord.RECIPES, found)
+            self._kept.append(call)
+
+    def _reserve(self, plan: Written) -> None:
+        """Make sure that there is as much scratch memory and workspace as a plan needs."""
+        scratch, workspace = worth(plan.scratch), worth(plan.workspace)
+        if scratch > load(self._state, State.SCRATCH_BYTES):
+            self._scratch = self._memory(State.SCRATCH, scratch * self._pool.threads)
+            store(self._state, State.SCRATCH_BYTES, scratch)
+        if workspace > load(self._state, State.WORKSPACE_BYTES):
+            self._workspace = self._memory(State.WORKSPACE, workspace)
+            store(self._state, State.WORKSPACE_BYTES, workspace)
+
+    def _memory(self, word: int, nbytes: int) -> Any:
         memory = np.empty(nbytes + _LINE, dtype=np.uint8)
         store(self._state, word, address_of(memory) + -address_of(memory) % _LINE)
         return memory
+
+
+def _given(known: Sequence[Known], contents: Contents) -> list[Any]:
+    """Return operands as a kernel is told of them: their dims, or what they hold."""
+    found: list[Any] = [k.dims for k in known]
+    for place, data in contents:
+        dtype = known[place].dtype
+        assert dtype is not None
+        found[place] = np.frombuffer(data, to_numpy(dtype)).reshape(known[place].dims)
+    return found
 
 
 def _words(contents: Contents) -> list[int]:
@@ -199,6 +218,3 @@ def _words(contents: Contents) -> list[int]:
         padded = data + bytes(-len(data) % WORD)
         found += [place, len(data), *np.frombuffer(padded, np.int64).tolist()]
     return found
-
-
-Maker = Callable[[Launch, Sequence[int]], int]

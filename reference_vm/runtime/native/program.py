@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -13,9 +14,10 @@ from reference_vm.jit.words import load, store
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.native.cell_memory import CellMemory
 from reference_vm.runtime.native.forms import Forms
-from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, write
+from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, read, write
 from reference_vm.runtime.native.layout import (
     CONSTANT,
+    WORD,
     BufferEntry,
     FunctionRecord,
     Instance,
@@ -26,6 +28,8 @@ from reference_vm.runtime.native.makers import Makers
 from reference_vm.runtime.native.memory import entry_of
 from reference_vm.runtime.native.plans import Plans
 from reference_vm.runtime.native.pool import HostPool
+from reference_vm.runtime.native.records import find, link
+from reference_vm.runtime.native.room import Room
 from reference_vm.runtime.native.translation import (
     Code,
     Surroundings,
@@ -34,7 +38,7 @@ from reference_vm.runtime.native.translation import (
     translate,
 )
 from reference_vm.runtime.native.trees import count, tree_of
-from reference_vm.runtime.sizes import Symbols
+from reference_vm.runtime.sizes import ADDRESSES, Symbols
 from reference_vm.types import HOST
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
@@ -62,9 +66,10 @@ class NativeProgram:
 
     def __init__(self, image: Image, state: int, pool: Pool) -> None:
         self.image = image
-        self.forms = Forms()
+        self.room = Room(state)
+        self.forms = Forms(state, self.room)
         self.memory = HostPool(image.host, state)
-        self.plans = Plans(state, self.forms, image.kernels, pool)
+        self.plans = Plans(state, self.room, self.forms, image.kernels, pool)
         self.cell_memory = CellMemory(state)
         self._state = state
         self._records = Heap()
@@ -76,7 +81,6 @@ class NativeProgram:
             self.records,
             self.plans.records,
             [self._constant(c) for c in image.constants],
-            self.forms,
             self.makers,
             image.executable.devices.index(HOST),
             bool(load(state, State.CHECKED)),
@@ -90,6 +94,7 @@ class NativeProgram:
         """The address of each instruction of each function."""
 
         self._load()
+        self.forms.settle()
         self._clear_instances()
 
     def instruction(self, place: Place) -> Instruction:
@@ -103,8 +108,8 @@ class NativeProgram:
         key = (function, symbols)
         found = self._instances.get(key)
         if found is None:
-            found = self._instances[key] = self._make_instance(function, symbols)
-            self._symbols[found] = symbols
+            found = self._linked(function, symbols) or self._make_instance(function, symbols)
+            self._instances[key], self._symbols[found] = found, symbols
         return found
 
     def add_way(self, record: int, instance: int, forms: Sequence[int]) -> None:
@@ -113,7 +118,7 @@ class NativeProgram:
         while at:
             length, at = length + 1, load(at, Way.NEXT)
         first = load(record, FunctionRecord.WAYS) if length < _WAYS else 0
-        store(record, FunctionRecord.WAYS, self._heap.put([first, instance, *forms]))
+        store(record, FunctionRecord.WAYS, self.room.put([first, instance, *forms]))
 
     def target(self, back: int) -> tuple[int, Register]:
         """Return the function and register for the result of a call.
@@ -128,16 +133,25 @@ class NativeProgram:
 
     def symbols(self, instance: int) -> Symbols:
         """Return the symbols of an instance."""
-        return self._symbols[instance]
+        found = self._symbols.get(instance)
+        if found is None:  # the loop made it
+            function = load(load(instance, Instance.FUNCTION), FunctionRecord.NUMBER)
+            count = len(self.image.executable.functions[function].symbols)
+            found = tuple(read(instance + Instance.SYMBOLS * WORD, count))
+            self._symbols[instance] = found
+        return found
 
     @property
     def is_full(self) -> bool:
         """Whether there are so many instances or plans that all are to be forgotten."""
-        return len(self._instances) > KEPT or self.plans.is_full
+        made = load(self._state, State.MADE) + len(self._instances)
+        return made > KEPT or self.plans.are_many or self.room.is_full
 
     def tidy(self) -> None:
-        """Between two runs: forget all instances and plans."""
+        """Between two runs: forget all that sizes decide."""
         self.plans.clear()
+        self.room.clear()
+        self.forms.clear()
         self._clear_instances()
 
     def hold(self, kept: object) -> None:
@@ -147,7 +161,7 @@ class NativeProgram:
     def _clear_instances(self) -> None:
         self._instances: dict[tuple[int, Symbols], int] = {}
         self._symbols: dict[int, Symbols] = {}
-        self._heap = Heap()
+        store(self._state, State.MADE, 0)
         self._held: list[object] = []
         for number, code in enumerate(self.image.executable.functions):
             store(self.records[number], FunctionRecord.WAYS, 0)
@@ -157,11 +171,25 @@ class NativeProgram:
 
     def _make_instance(self, function: int, symbols: Symbols) -> int:
         code = self.codes[function]
-        address = self._heap.take(code.instance_words)
-        store(address, Instance.FUNCTION, self.records[function])
-        for cell, tell in code.cells:
-            store(address, cell, tell(symbols))
+        words = [0] * code.instance_words
+        words[Instance.FUNCTION] = self.records[function]
+        for told in code.cells:
+            words[told.cell] = told.word(symbols, self.forms)
+        if any(abs(s) >= ADDRESSES for s in symbols):
+            return self.room.put(words)  # dims of a shape value that is no form
+        words[Instance.SYMBOLS : Instance.SYMBOLS + len(symbols)] = symbols
+        address = self.room.put(words)
+        table = load(self._state, State.INSTANCES)
+        link(table, address, 1 + len(symbols), Instance.FUNCTION)
         return address
+
+    def _linked(self, function: int, symbols: Symbols) -> int:
+        """Return an instance that the loop made; 0 if there is none."""
+        if any(abs(s) >= ADDRESSES for s in symbols):
+            return 0
+        key = (ctypes.c_int64 * (1 + len(symbols)))(self.records[function], *symbols)
+        table = load(self._state, State.INSTANCES)
+        return find(table, ctypes.addressof(key), len(key), Instance.FUNCTION)
 
     def _load(self) -> None:
         """Write all code to memory, and each function's record."""

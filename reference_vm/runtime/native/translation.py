@@ -44,24 +44,13 @@ from reference_vm.bytecode.instructions import (
     View,
     writes,
 )
-from reference_vm.diagnostics import DataError
-from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.layout import SLOT, WORD, Frame, Instance
 from reference_vm.runtime.native.makers import Constructor, Makers
 from reference_vm.runtime.native.opcodes import SURE, Op, Result
 from reference_vm.runtime.native.opcodes import Launch as LaunchWords
+from reference_vm.runtime.native.told import Told, told_form, told_size
 from reference_vm.runtime.native.trees import LEAF, Tree, count, register_trees, tree_of
-from reference_vm.runtime.sizes import (
-    ADDRESSES,
-    Symbols,
-    compile_dim,
-    compile_extent,
-    compile_shape,
-)
 from reference_vm.types import HOST, Dim, DType, Shape, TensorType, Type, Unknown
-
-Cell: TypeAlias = Callable[[Symbols], int]
-"""Tells what a cell holds."""
 
 
 @final
@@ -96,7 +85,7 @@ class Code:
     """The first slot of each register, in words from the frame."""
 
     frame_words: int
-    cells: tuple[tuple[int, Cell], ...]
+    cells: tuple[Told, ...]
     """What is told when an instance is made."""
 
     instance_words: int
@@ -117,7 +106,6 @@ class Surroundings:
     constants: Sequence[tuple[int, int, int]]
     """The words of each constant's slot; zeros for one that is not on the host."""
 
-    forms: Forms
     makers: Makers
     host: int
     """The host's index among the devices."""
@@ -174,8 +162,8 @@ class _Translator:
     known: dict[object, int] = field(default_factory=dict)
     """The cell of each size and form."""
 
-    told: list[tuple[int, Cell]] = field(default_factory=list)
-    cells: int = Instance.CELLS
+    told: list[Told] = field(default_factory=list)
+    cells: int = 0
 
     def __post_init__(self) -> None:
         self.slots: list[int] = []
@@ -185,6 +173,7 @@ class _Translator:
             at += SLOT * count(tree)
         self.frame_words = at
         self.symbols = {s: i for i, s in enumerate(self.code.symbols)}
+        self.cells = Instance.SYMBOLS + len(self.symbols)
 
         self.sure = _sure(self.around, self.code)
         """The registers that hold tensors whose forms the instance decides."""
@@ -215,7 +204,7 @@ class _Translator:
             case View():
                 return self._view(instruction)
             case MakeShape(target=target, dims=dims):
-                return (Op.SHAPE, self.slots[target], self._shape(dims))
+                return (Op.SHAPE, self.slots[target], self._form(None, dims))
             case MatchCast(target=target, source=source):
                 if not (self._is_leaf(target) and self._is_leaf(source)):
                     return None
@@ -391,58 +380,18 @@ class _Translator:
         self.cells += number
         return found
 
-    def _told(self, key: object, cell: Callable[[], Cell]) -> int:
+    def _told(self, key: object, told: Callable[[int], Told]) -> int:
         if key not in self.known:
             self.known[key] = self._cells(1)
-            self.told.append((self.known[key], cell()))
+            self.told.append(told(self.known[key]))
         return self.known[key]
 
     def _size(self, size: Dim) -> int:
-        return self._told(size, lambda: _size_cell(compile_dim(size, self.symbols)))
+        return self._told(size, lambda cell: told_size(cell, size, self.symbols))
 
-    def _form(self, dtype: DType, shape: Shape) -> int:
-        extent = compile_extent
-        forms, symbols = self.around.forms, self.symbols
-
-        def make() -> Cell:
-            told = extent(shape, dtype.itemsize, symbols)
-            return _form_cell(lambda s: forms.tensor(dtype, told(s)[0]))
-
-        return self._told((dtype, shape), make)
-
-    def _shape(self, dims: Shape) -> int:
-        forms, symbols = self.around.forms, self.symbols
-
-        def make() -> Cell:
-            numbers = compile_shape(dims, symbols)
-            return _form_cell(lambda s: forms.shape(numbers(s)))
-
-        return self._told(("shape", dims), make)
-
-
-def _size_cell(size: Cell) -> Cell:
-    """Return what tells a size; -1 for one that is none, which Python then finds too."""
-
-    def cell(symbols: Symbols) -> int:
-        try:
-            found = size(symbols)
-        except DataError:
-            return -1
-        return found if 0 <= found < ADDRESSES else -1
-
-    return cell
-
-
-def _form_cell(form: Cell) -> Cell:
-    """Return what tells a form; 0 for one that cannot be, which Python then finds too."""
-
-    def cell(symbols: Symbols) -> int:
-        try:
-            return form(symbols)
-        except DataError:
-            return 0
-
-    return cell
+    def _form(self, dtype: DType | None, shape: Shape) -> int:
+        """Return the cell of the form of a tensor, or without a dtype of a shape value."""
+        return self._told((dtype, shape), lambda cell: told_form(cell, dtype, shape, self.symbols))
 
 
 def linked(

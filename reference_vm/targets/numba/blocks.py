@@ -6,12 +6,20 @@ the kernel names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from reference_vm.targets.numba.assembly import Assembly, Value
+
+
+def argument_block(words: Sequence[int]) -> Any:
+    """Return the words of a block as an array, or as a tuple if some only behave as ints."""
+    if all(isinstance(w, int | np.integer) for w in words):
+        return np.array(words, dtype=np.int64)
+    return tuple(words)
 
 
 @final
@@ -36,7 +44,7 @@ class Words:
         """Return a block with these values, which are all that are named; addresses are 0."""
         assert values.keys() == set(self.names), values.keys() ^ set(self.names)
         head = [0] * (self.addresses + 1)
-        return np.array([*head, *(values[n] for n in self.names)], dtype=np.int64)
+        return argument_block([*head, *(values[n] for n in self.names)])
 
     def read(self, out: Assembly, name: str) -> Value:
         return out.word(self.position(name))

@@ -32,6 +32,15 @@ lock is given up for its time."""
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A plan for arrays of one form, and its scratch rows."""
+
+    plan: Plan
+    scratch: Array
+
+
+@final
 @dataclass
 class CompiledKernel:
     """Machine code for one primitive function."""
@@ -53,7 +62,7 @@ class CompiledKernel:
     pool: Pool
     library: bool = False
     can_fail: bool = False
-    _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict)
+    _plans: dict[tuple[Any, ...], _Own] = field(default_factory=dict)
     _header: Any = None
     """For arrays like those of the last call, if the fast way takes them."""
 
@@ -81,7 +90,7 @@ class CompiledKernel:
             plan.block,
             *plan.low_high,
             work=self._work(plan),
-            scratch=0 if plan.scratch is None else plan.scratch.nbytes,
+            scratch=plan.scratch,
             scratch_word=layout(self.nest).scratch,
         )
         return NativeCall(self.nest.sources, plan.shapes, (stage,), owner=self.code)
@@ -108,11 +117,12 @@ class CompiledKernel:
     ) -> Sequence[Array]:
         """Call the kernel with arrays that differ in form from those of the last call."""
         key = tuple([(x.shape, x.strides, x.__class__) for x in inputs])
-        plan = self._plans.get(key)
-        if plan is None:
+        own = self._plans.get(key)
+        if own is None:
             if len(self._plans) >= _PLANS_KEPT:
                 self._plans.clear()
-            plan = self._plans[key] = make_plan(self.nest, inputs)
+            own = self._plans[key] = _own(self.nest, make_plan(self.nest, inputs))
+        plan = own.plan
         inputs = _copied(inputs, plan)
         results = self._results(outputs, plan)
         if self.launch is None or self._work(plan) >= _LARGE:
@@ -139,6 +149,14 @@ class CompiledKernel:
             assert out is None or out.flags.c_contiguous, "results are written in order"
             found.append(np.empty(shape, to_numpy(store.dtype)) if out is None else out)
         return found
+
+
+def _own(nest: Nest, plan: Plan) -> _Own:
+    """Return a plan whose block has scratch rows."""
+    memory = np.empty(plan.scratch, dtype=np.uint8)
+    if plan.scratch:
+        plan.block[layout(nest).scratch] = memory.ctypes.data
+    return _Own(plan, memory)
 
 
 def _copied(inputs: Sequence[Array], plan: Plan) -> Sequence[Array]:

@@ -8,6 +8,7 @@ element) is copied first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
@@ -18,6 +19,7 @@ from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Inner, Nest, View
 from reference_vm.loops.schedule import schedule
 from reference_vm.ops.definition import DataError
+from reference_vm.targets.numba.blocks import argument_block
 from reference_vm.types.arrays import to_numpy
 
 Array: TypeAlias = Any
@@ -62,8 +64,8 @@ class Plan:
     elements: int
     """Places of the domain, a measure of the work."""
 
-    scratch: Array = None
-    """The memory of the scratch rows, which the block points to."""
+    scratch: int = 0
+    """Bytes of the scratch rows, whose address the block has yet to get."""
 
     copies: tuple[Spread, ...] = ()
     """Inputs to copy first."""
@@ -130,19 +132,9 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
         steps = _steps(shape, _contiguous(shape, itemsize), store.view, sizes)
         moves.append(_Move(store.inner, itemsize, steps))
     block, low_high = _fill(nest, sizes, moves)
-    elements = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
-    scratch = _scratch(nest, block)
-    return Plan(block, low_high, shapes, elements, scratch, tuple(copies))
-
-
-def _scratch(nest: Nest, block: Block) -> Array:
-    """Return the scratch rows, after writing their address into the block."""
     place, rows = layout(nest), len(schedule(nest).scratch)
-    if not rows:
-        return None
-    memory = np.empty(rows * int(block[place.rounds + place.loops - 1]), dtype=np.int64)
-    block[place.scratch] = memory.ctypes.data
-    return memory
+    scratch = 8 * rows * block[place.rounds + place.loops - 1] if rows else 0
+    return Plan(argument_block(block), low_high, shapes, math.prod(sizes), scratch, tuple(copies))
 
 
 def _check_dtypes(nest: Nest, inputs: Sequence[Array]) -> None:
@@ -214,7 +206,8 @@ def _row_step(nest: Nest, steps: Lengths, sizes: Lengths) -> int:
     return next((steps[a] for a in reversed(_inner_axes(nest)) if sizes[a] != 1), 0)
 
 
-def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[Block, tuple[int, int]]:
+def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[list[int], tuple[int, int]]:
+    """Return the words of the block, and all of the work."""
     place = layout(nest)
     loops = _inner_loop(nest, sizes, moves)
     outer = [(sizes[a], [m.steps[a] for m in moves]) for a in range(nest.outer_axes)]
@@ -236,7 +229,7 @@ def _fill(nest: Nest, sizes: Lengths, moves: Sequence[_Move]) -> tuple[Block, tu
     padded = [*loops[:1], *[(1, [0] * len(moves))] * (place.loops - len(loops)), *loops[1:]]
     if len(loops) == 1:
         padded.reverse()
-    block = np.zeros(place.words, dtype=np.int64)
+    block = [0] * place.words
     block[place.flat] = int(flat)
     for loop, (rounds, distances) in enumerate(padded):
         block[place.rounds + loop] = rounds

@@ -323,7 +323,7 @@ class _Planning:
         self.stages.append(
             Stage(
                 self.code.product,
-                PRODUCT.block(**words)[:used].copy(),
+                PRODUCT.block(**words)[:used],
                 0,
                 rounds,
                 work,

@@ -63,6 +63,8 @@ class StagedKernel:
 
     def native(self, inputs: Sequence[Any]) -> NativeCall | None:
         """Return the stages for operands of these dims; see `bytecode.kernel.Kernel`."""
+        if any(type(d) is not int for x in inputs if isinstance(x, tuple) for d in x):
+            return self._made(inputs)
         key = tuple(_hashable(x) if i in self.hosts else x for i, x in enumerate(inputs))
         if key not in self._plans:
             if len(self._plans) >= _PLANS_KEPT:
