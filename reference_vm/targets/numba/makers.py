@@ -13,6 +13,7 @@ from reference_vm.targets.numba import (
     pooling,
     products,
     recurrent,
+    trees,
 )
 from reference_vm.targets.numba.making import Maker
 
@@ -26,5 +27,5 @@ MAKERS: Final[tuple[Maker, ...]] = (
     recurrent.make,
 )
 
-REPORTING: Final[tuple[Maker, ...]] = (gathering.make,)
+REPORTING: Final[tuple[Maker, ...]] = (gathering.make, trees.make)
 """The makers of kernels that note bad data, asked for functions with operators that may fail."""

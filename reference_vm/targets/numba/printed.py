@@ -31,6 +31,7 @@ _PRINTERS: Final = (
     "rounding.py",
     "rows.py",
     "taps.py",
+    "tree_code.py",
     "vectors.py",
 )
 """The modules whose change changes texts."""
