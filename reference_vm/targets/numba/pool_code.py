@@ -1,18 +1,22 @@
 """Pools row by row: what each place of a window adds to a whole row of results at once.
 
-A row of results begins with what leaves everything as it is; each place of the window that lies in
-the operand is folded into it, for those results whose place is no padding; then the row is ended:
+Floats with short strides are pooled by vectors of results (`pool_vectors`). Otherwise a row of
+results begins with what leaves everything as it is; each place of the window that lies in the
+operand is folded into it, for those results whose place is no padding. Then the row is ended:
 divided by the counts, or its root is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 from reference_vm.loops.llvm_code import memory_type
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
+from reference_vm.targets.numba.pool_vectors import STRIDES, PoolVectors, Row, reach
+from reference_vm.targets.numba.vectors import Lanes
 from reference_vm.types import DType
 from reference_vm.types.dtype import Kind
 
@@ -35,6 +39,8 @@ class PoolForm:
     """``max``, ``average``, ``l1`` or ``l2``."""
 
     dtype: DType
+    lanes: Lanes | None
+    """Vectors of results; ``None`` where elements are no floats."""
 
     def words(self) -> Words:
         return Words(2, POOL)
@@ -62,60 +68,90 @@ def print_pool(form: PoolForm) -> str:
         words = form.words()
         read = {name: words.read(out, name) for name in POOL[:12]}
         tables = {name: words.pointer(out, name) for name in POOL[12:]}
-        x, y = out.word(0, "ptr"), out.word(1, "ptr")
-
-        def row(index: Value) -> None:
-            rest, h = out.divide(index, read["out_h"])
-            channel, d = out.divide(rest, read["out_d"])
-            target = out.at(y, form.kind, out.mul(index, read["out_w"]))
-            out.each(
-                "0",
-                read["out_w"],
-                "1",
-                lambda w: out.store(form.kind, form.identity, out.at(target, form.kind, w)),
-            )
-            out.each("0", read["kernel_d"], "1", lambda k: plane(channel, d, h, k, target))
-            count = _count(out, tables, d, h) if form.op == "average" else "0.0"
-            arguments = f"ptr {target}, ptr {tables['counts_w']}, double {count}"
-            out.do(f"call void @end({arguments}, i64 {read['out_w']})")
-
-        def plane(channel: Value, d: Value, h: Value, k: Value, target: Value) -> None:
-            at = _at(out, d, read["stride_d"], tables["starts_d"], k)
-            base = out.mul(out.add(out.mul(channel, read["size_d"]), at), read["size_h"])
-            inside = out.compare("ult", at, read["size_d"])
-            out.choose(
-                inside,
-                lambda: out.each("0", read["kernel_h"], "1", lambda j: line(base, h, j, target)),
-            )
-
-        def line(base: Value, h: Value, j: Value, target: Value) -> None:
-            at = _at(out, h, read["stride_h"], tables["starts_h"], j)
-            source = out.at(x, form.kind, out.mul(out.add(base, at), read["size_w"]))
-            inside = out.compare("ult", at, read["size_h"])
-            out.choose(
-                inside,
-                lambda: out.each("0", read["kernel_w"], "1", lambda i: place(source, i, target)),
-            )
-
-        def place(source: Value, i: Value, target: Value) -> None:
-            entry = out.at(tables["starts_w"], "i64", out.mul(i, "3"))
-            first, low, high = (out.load("i64", out.at(entry, "i64", str(n))) for n in range(3))
-            begin = out.add(first, out.mul(low, read["stride_w"]))
-            pointers = (
-                f"ptr {out.at(source, form.kind, begin)}, ptr {out.at(target, form.kind, low)}"
-            )
-            length = out.sub(high, low)
-            out.do(f"call void @fold({pointers}, i64 {length}, i64 {read['stride_w']})")
-
-        out.each("%low", "%high", "1", row)
+        pool = _Pool(form, out, read, tables, out.word(0, "ptr"), out.word(1, "ptr"))
+        out.each("%low", "%high", "1", pool.row)
     return out.text
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Writes what is done for one row of results."""
+
+    form: PoolForm
+    out: Assembly
+    read: Mapping[str, Value]
+    tables: Mapping[str, Value]
+    x: Value
+    y: Value
+
+    def row(self, index: Value) -> None:
+        out, read, kind = self.out, self.read, self.form.kind
+        rest, h = out.divide(index, read["out_h"])
+        channel, d = out.divide(rest, read["out_d"])
+        target = out.at(self.y, kind, out.mul(index, read["out_w"]))
+        size = out.mul(out.mul(read["size_d"], read["size_h"]), read["size_w"])
+        plane = out.at(self.x, kind, out.mul(channel, size))
+        self._fill(Row(plane, target, (d, h)), STRIDES)
+        count = _count(out, self.tables, d, h) if self.form.op == "average" else "0.0"
+        arguments = f"ptr {target}, ptr {self.tables['counts_w']}, double {count}"
+        out.do(f"call void @end({arguments}, i64 {read['out_w']})")
+
+    def _fill(self, row: Row, strides: Sequence[int]) -> None:
+        """Fold a row's windows, by vectors if its stride is one of ``strides``."""
+        out, form, lanes = self.out, self.form, self.form.lanes
+        if not strides or lanes is None:
+            self._by_places(row)
+            return
+        vectors = PoolVectors(out, lanes, form.op, form.identity, self.read, self.tables)
+        stride, *others = strides
+        out.choose(
+            out.compare("eq", self.read["stride_w"], str(stride)),
+            lambda: vectors.row(row, stride),
+            lambda: self._fill(row, others),
+        )
+
+    def _by_places(self, row: Row) -> None:
+        out, read, kind = self.out, self.read, self.form.kind
+
+        def clear(w: Value) -> None:
+            out.store(kind, self.form.identity, out.at(row.target, kind, w))
+
+        out.each("0", read["out_w"], "1", clear)
+        out.each("0", read["kernel_d"], "1", lambda k: self._plane(row, k))
+
+    def _plane(self, row: Row, k: Value) -> None:
+        out, read = self.out, self.read
+        at = _at(out, row.place[0], read["stride_d"], self.tables["starts_d"], k)
+        lines = out.mul(at, read["size_h"])
+        out.choose(
+            out.compare("ult", at, read["size_d"]),
+            lambda: out.each("0", read["kernel_h"], "1", lambda j: self._line(row, lines, j)),
+        )
+
+    def _line(self, row: Row, lines: Value, j: Value) -> None:
+        out, read = self.out, self.read
+        at = _at(out, row.place[1], read["stride_h"], self.tables["starts_h"], j)
+        begin = out.mul(out.add(lines, at), read["size_w"])
+        source = out.at(row.plane, self.form.kind, begin)
+        out.choose(
+            out.compare("ult", at, read["size_h"]),
+            lambda: out.each("0", read["kernel_w"], "1", lambda i: self._place(row, source, i)),
+        )
+
+    def _place(self, row: Row, source: Value, i: Value) -> None:
+        out, kind, stride = self.out, self.form.kind, self.read["stride_w"]
+        first, low, high = reach(out, self.tables, i)
+        begin = out.at(source, kind, out.add(first, out.mul(low, stride)))
+        pointers = f"ptr {begin}, ptr {out.at(row.target, kind, low)}"
+        out.do(f"call void @fold({pointers}, i64 {out.sub(high, low)}, i64 {stride})")
 
 
 def _at(out: Assembly, index: Value, stride: Value, starts: Value, k: Value) -> Value:
     return out.add(out.mul(index, stride), out.load("i64", out.at(starts, "i64", k)))
 
 
-def _count(out: Assembly, tables: dict[str, Value], d: Value, h: Value) -> Value:
+def _count(out: Assembly, tables: Mapping[str, Value], d: Value, h: Value) -> Value:
     of_d = out.load("double", out.at(tables["counts_d"], "double", d))
     of_h = out.load("double", out.at(tables["counts_h"], "double", h))
     return out.step(f"fmul double {of_d}, {of_h}")
@@ -134,13 +170,7 @@ def _print_fold(form: PoolForm, out: Assembly) -> None:
         def strided(step: str) -> None:
             out.each("0", "%n", "1", lambda i: one(i, out.mul(i, step)))
 
-        out.choose(
-            out.compare("eq", "%step", "1"),
-            lambda: strided("1"),
-            lambda: out.choose(
-                out.compare("eq", "%step", "2"), lambda: strided("2"), lambda: strided("%step")
-            ),
-        )
+        out.choose(out.compare("eq", "%step", "1"), lambda: strided("1"), lambda: strided("%step"))
 
 
 def _folded(form: PoolForm, out: Assembly, total: Value, value: Value) -> Value:

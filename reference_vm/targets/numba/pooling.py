@@ -21,6 +21,7 @@ from reference_vm.targets.numba.planes import phase_ranges, phase_starts
 from reference_vm.targets.numba.pool_code import PoolForm, print_pool
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.staged import StagedKernel
+from reference_vm.targets.numba.vectors import lanes, registers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
@@ -45,7 +46,10 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         return None
     if kind != "max" and type_.dtype not in (F32, F64):
         return None
-    plan = _Planner(dict(call.attrs), PoolForm(kind, type_.dtype), tools.machine)
+    vectors = None
+    if type_.dtype in (F32, F64):
+        vectors = lanes(type_.dtype, registers(tools.machine.features))
+    plan = _Planner(dict(call.attrs), PoolForm(kind, type_.dtype, vectors), tools.machine)
     return StagedKernel(
         function.name,
         (call.op,),

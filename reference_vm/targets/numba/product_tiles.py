@@ -174,17 +174,10 @@ class _Tile:
         out, lane = self.out, self.kind.lanes
         last = self.vectors - 1
         mask = lane.below(out, out.sub("%width", self._place(last)))
-        name = f"llvm.masked.store.v{lane.count}{_suffix(lane)}.p0"
-        out.declared.add(f"void @{name}({lane.type}, ptr, i32 immarg, <{lane.count} x i1>)")
         for i, value in enumerate(sums):
             r, v = divmod(i, self.vectors)
             place = out.at(rows[r], lane.element, self._place(v))
             if v < last:
                 lane.store(out, value, place)
                 continue
-            where = f"ptr {place}, i32 {lane.bytes}, <{lane.count} x i1> {mask}"
-            out.do(f"call void @{name}({lane.type} {value}, {where})")
-
-
-def _suffix(lane: Lanes) -> str:
-    return {"float": "f32", "double": "f64"}.get(lane.element, lane.element)
+            lane.store_masked(out, value, place, mask)

@@ -89,6 +89,16 @@ class Lanes:
     def store(self, out: Assembly, value: Value, pointer: Value) -> None:
         out.store(self.type, value, pointer, self.bytes)
 
+    def store_masked(self, out: Assembly, value: Value, pointer: Value, mask: Value) -> None:
+        """Store the lanes where ``mask`` holds; elsewhere nothing is written."""
+        name, mask_type = (
+            f"llvm.masked.store.v{self.count}{self._suffix}.p0",
+            f"<{self.count} x i1>",
+        )
+        out.declared.add(f"void @{name}({self.type}, ptr, i32 immarg, {mask_type})")
+        where = f"ptr {pointer}, i32 {self.bytes}, {mask_type} {mask}"
+        out.do(f"call void @{name}({self.type} {value}, {where})")
+
     def broadcast(self, out: Assembly, value: Value) -> Value:
         """Return a vector with ``value`` in every lane."""
         return self._splat(out, value, self.element)
@@ -120,6 +130,19 @@ class Lanes:
         mask = f"<{self.count} x i1>"
         return out.step(f"select {mask} {kept}, {self.type} {value}, {self.type} {self.zero}")
 
+    def greater(self, out: Assembly, x: Value, y: Value) -> Value:
+        """Return the greater of each two lanes; NaN where one of them is."""
+        mask = f"<{self.count} x i1>"
+        above = out.step(f"fcmp ogt {self.type} {y}, {x}")
+        found = out.step(f"select {mask} {above}, {self.type} {y}, {self.type} {x}")
+        nan = out.step(f"fcmp uno {self.type} {y}, {y}")
+        return out.step(f"select {mask} {nan}, {self.type} {y}, {self.type} {found}")
+
+    def absolute(self, out: Assembly, value: Value) -> Value:
+        name, kind = f"llvm.fabs.v{self.count}{self._suffix}", self.type
+        out.declared.add(f"{kind} @{name}({kind})")
+        return out.step(f"call {kind} @{name}({kind} {value})")
+
     def sums(self, out: Assembly, vectors: Sequence[Value]) -> Value:
         """Return one vector whose lane i is the sum of the lanes of ``vectors[i]``.
 
@@ -146,9 +169,10 @@ class Lanes:
             for lane in range(distance):
                 even.append(source + pair + lane)
                 odd.append(source + pair + distance + lane)
-        return self.add(out, self._shuffled(out, x, y, even), self._shuffled(out, x, y, odd))
+        return self.add(out, self.shuffled(out, x, y, even), self.shuffled(out, x, y, odd))
 
-    def _shuffled(self, out: Assembly, x: Value, y: Value, order: Sequence[int]) -> Value:
+    def shuffled(self, out: Assembly, x: Value, y: Value, order: Sequence[int]) -> Value:
+        """Return the lanes of ``x`` and ``y``, counted through both, in another order."""
         mask = ", ".join(f"i32 {i}" for i in order)
         kind = self.type
         return out.step(f"shufflevector {kind} {x}, {kind} {y}, <{self.count} x i32> <{mask}>")

@@ -63,3 +63,13 @@ def test_nan_is_the_greatest_of_its_windows_only() -> None:
     x = np.random.default_rng(2).normal(size=(1, 1, 9, 40)).astype(np.float32)
     x[0, 0, 4, 7], x[0, 0, 2, 30], x[0, 0, 7] = np.nan, np.inf, -np.inf
     check(function_of("max_pool", [x], kernel_shape=(3, 3), pads=(1, 1, 1, 1)), [x])
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("width", [7, 70, 133])
+def test_rows_of_many_vectors(stride: int, width: int) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 3, 6, width)).astype(np.float32)
+    x[1, 2, 3, width // 2] = np.nan
+    for op, more in POOLS:
+        windows = {"kernel_shape": (2, 3), "strides": (2, stride), "pads": (0, 1, 1, 1)}
+        check(function_of(op, [x], **windows, **more), [x])
