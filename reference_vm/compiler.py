@@ -29,6 +29,7 @@ from reference_vm.passes.explanation import Plan
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.lambda_lift import LambdaLift
 from reference_vm.passes.pack_weights import PackWeights
+from reference_vm.passes.place import rules
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.precompute import Precompute
 from reference_vm.passes.roles import first_use
@@ -106,7 +107,7 @@ def compile(  # noqa: A001 - what it does; always called as a method of the pack
     ctx = context(device_map, policy, default, memory, costs, nominal, executor)
     patterns = read_patterns(place)
     check_split(split)
-    module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
+    module = _prepared(module, ctx, patterns, split)
     steps = {"precompute": precompute, "fuse": fuse, "plan_memory": plan_memory}
     kept = None if check else _place(module, ctx, patterns, split, steps, executor)
     found = None if kept is None else kept.get()
@@ -179,18 +180,36 @@ def explain(
     ctx = context(device_map, policy, default, memory, costs, nominal, None)
     patterns = read_patterns(place)
     check_split(split)
-    module = _prepared(module, ctx, spread=bool(split) or AUTO in patterns)
+    module = _prepared(module, ctx, patterns, split)
     return explain_plan(module, requesting(patterns, split), ctx)
 
 
-def _prepared(module: Module, ctx: PassContext, *, spread: bool) -> Module:
+def _prepared(module: Module, ctx: PassContext, patterns: str, split: str | None) -> Module:
     """Return ``module``, verified, with all roles of the map declared if it is to be spread."""
+    spread = bool(split) or AUTO in patterns
     if not isinstance(module, Module):
         raise CompileError(catalog.not_a_module(module))
     verify.verify(module)
     _check_kinds(module)
     _check_default(module, ctx)
-    return _with_roles(module, ctx.device_map) if spread else module
+    if spread:
+        return _with_roles(module, ctx.device_map)
+    check_roles(module, ctx, patterns)
+    return module
+
+
+def check_roles(module: Module, ctx: PassContext, patterns: str = "") -> None:
+    """Raise `CompileError` for each role of the device map that is none of the program.
+
+    The default and placement patterns may name others, and a program without roles may be given
+    any.
+    """
+    declared = tuple(v.role for v in module.vdevices)
+    named = {"host", (ctx.default or "").removeprefix("@"), *declared}
+    named |= {role for _, role in rules(patterns)}
+    unknown = [role for role in ctx.device_map if role not in named]
+    if declared and unknown:
+        raise CompileError(*(catalog.unknown_role(role, declared) for role in unknown))
 
 
 def _check_kinds(module: Module) -> None:

@@ -48,24 +48,29 @@ class Place:
         Raises:
             CompileError: A pattern has another form, matches no variable, or names no role.
         """
-        rules = _rules(self.patterns)
-        roles = {name: role(module, ctx, name) for _, name in rules}
-        placed = [(pattern, roles[name]) for pattern, name in rules]
-        problems = list(_unmatched(module, rules))
+        asked = rules(self.patterns)
+        roles = {name: role(module, ctx, name) for _, name in asked}
+        placed = [(pattern, roles[name]) for pattern, name in asked]
+        problems = list(_unmatched(module, asked))
         if problems:
             raise CompileError(*problems)
         functions = [with_requests(f, _requests(f, module, ctx, placed)) for f in module.functions]
         return with_roles(module, roles).with_functions(functions)
 
 
-def _rules(text: str) -> list[tuple[str, str]]:
-    rules = []
+def rules(text: str) -> list[tuple[str, str]]:
+    """Return the patterns in ``PATTERN=ROLE``, several separated by commas, with their roles.
+
+    Raises:
+        CompileError: ``placement-pattern``: one has another form.
+    """
+    found = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         pattern, equals, name = part.rpartition("=")
         if not equals or not pattern or not name.strip():
             raise CompileError(catalog.placement_pattern(part))
-        rules.append((pattern.strip(), name.strip().removeprefix("@")))
-    return rules
+        found.append((pattern.strip(), name.strip().removeprefix("@")))
+    return found
 
 
 def _names(function: Function) -> Iterator[str]:
@@ -100,4 +105,4 @@ def _requests(
     return found
 
 
-__all__ = ["Place"]
+__all__ = ["Place", "rules"]

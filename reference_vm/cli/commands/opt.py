@@ -9,6 +9,7 @@ import typer
 from reference_vm import text
 from reference_vm.cli import programs
 from reference_vm.cli.placing import FILE
+from reference_vm.compiler import check_roles
 from reference_vm.diagnostics import CompileError
 from reference_vm.ir.verify import verify
 from reference_vm.ops.catalog import OPS
@@ -46,6 +47,8 @@ def run(
     passes = default_pipeline() if pipeline_ is None else _passes(pipeline_)
     module = programs.read(file)
     verify(module)
+    if pipeline_ is None:  # others may have passes that add roles
+        check_roles(module, ctx)
     after = pipeline.run(module, passes, ctx, check=check)
     print(text.print_module(after, short=short), end="")
 

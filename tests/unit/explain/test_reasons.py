@@ -134,7 +134,7 @@ def test_a_contested_group_shows_its_cut_and_its_alternatives() -> None:
 
 def test_variables_of_one_name_are_told_apart() -> None:
     text = (
-        "module {\n  vdevice @host, @accel\n"
+        "module {\n  vdevice @host, @accel, @other\n"
         "  fn @f(%x: f32[4]) -> f32[4] {\n    %y = exp(%x)\n    %z = abs(%y)\n    return %z\n  }\n"
         "  fn @main(%a: f32[4]) -> f32[4] {\n    %p = @f(%a) @accel\n    %q = @f(%p) @host\n"
         "    return %q\n  }\n}\n"
