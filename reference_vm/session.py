@@ -78,11 +78,12 @@ class Session:
         budgets = read_budgets(memory, program.device_map, used)
         self._devices = {name: _open(name, budgets.get(name)) for name in used}
         self._image = self._load()
-        self.notes = without_native(program.executor, interpreter, program.proven)
-        """Why runs are not native, one sentence each; empty if they are."""
+        self._reasons = without_native(program.executor, interpreter, program.proven)
+        self._shut_out = 0
+        """How many runs found the native executor busy."""
 
         self._native = (
-            None if self.notes else native_executor(self._image, traced=trace, checked=checked)
+            None if self._reasons else native_executor(self._image, traced=trace, checked=checked)
         )
         self.intermediates: Mapping[str, Any] | None = None
         """What the last run computed, by source variable, if it was run with ``keep=True``."""
@@ -125,8 +126,27 @@ class Session:
                 run failed.
         """
         code = self.entry(entry)
-        if not (keep or profile or observer) and self._native and self._native.acquire():
-            return self._run_native(self._native, code, args)
+        native = None if keep or profile or observer else self._native
+        if native is None:
+            return self._interpreted(code, args, keep, profile, observer)
+        me = object()
+        try:
+            if native.busy.setdefault("run", me) is me:
+                return self._run_native(native, code, args)
+        finally:  # calls nothing, so that no interrupt keeps it from being done
+            if "run" in native.busy and native.busy["run"] is me:
+                del native.busy["run"]
+        self._shut_out += 1
+        return self._interpreted(code, args, keep, profile, observer)
+
+    def _interpreted(
+        self,
+        code: FunctionCode,
+        args: tuple[Any, ...],
+        keep: bool,
+        profile: bool,
+        observer: Observer | None,
+    ) -> Any:
         self._ran_natively = False
         log = self._log = PathLog() if self._traced else None
         kept = Intermediates() if keep and observer is None else None
@@ -144,10 +164,16 @@ class Session:
         for device in self._devices.values():
             device.reset_peak()
         self._ran_natively = True
-        try:
-            return native.run(code, args)
-        finally:
-            native.release()
+        return native.run(code, args)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why runs are not native, one sentence each; empty if all of them were, and will be."""
+        if not self._shut_out:
+            return self._reasons
+        runs = "1 run was" if self._shut_out == 1 else f"{self._shut_out} runs were"
+        busy = f"{runs} interpreted, since another thread was running the session"
+        return (*self._reasons, busy)
 
     def entry(self, name: str) -> FunctionCode:
         """Return an entry of the program.

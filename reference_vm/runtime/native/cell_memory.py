@@ -47,9 +47,9 @@ class CellMemory:
         end = address_of(first) + first.nbytes
         store(state, State.CELL_HEADS, address_of(self._heads))
         store(state, State.CELL_REFERENCE, CELLS)
-        for begins in (State.CELL_CHUNK, State.CELL_BUMP):
-            store(state, begins, address_of(first))
-            store(state, begins + 1, end)
+        store(state, State.CELL_CHUNK, address_of(first))
+        store(state, State.CELL_CHUNK_END, end)
+        self.begin_anew()
 
     def make_room(self) -> None:
         """Let the loop have a chunk in which there is room for the cell that it asked for."""
@@ -61,6 +61,13 @@ class CellMemory:
         store(self._state, State.CELL_BUMP, address_of(chunk))
         store(self._state, State.CELL_BUMP_END, address_of(chunk) + chunk.nbytes)
         store(self._state, State.CELL_WANTED, 0)
+
+    def begin_anew(self) -> None:
+        """Forget all cells."""
+        self._heads[:] = 0
+        store(self._state, State.CELL_BUMP, load(self._state, State.CELL_CHUNK))
+        store(self._state, State.CELL_BUMP_END, load(self._state, State.CELL_CHUNK_END))
+        self.close_run()
 
     def close_run(self) -> None:
         """Forget what a run wanted, and the chunks that are too many."""

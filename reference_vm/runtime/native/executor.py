@@ -12,7 +12,6 @@ step that fails is its own.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,8 +76,6 @@ class _Expected:
 
 
 # As plain numbers, since members of an enumeration are slow to index with.
-_CURRENT: Final = int(State.CURRENT)
-_PEAK: Final = int(State.PEAK)
 _WANTED: Final = int(State.WANTED)
 _ENTRY: Final = int(State.ENTRY)
 _SERIAL: Final = int(State.SERIAL)
@@ -109,7 +106,6 @@ class NativeExecutor:
         """What each function gave last, if that was one tensor."""
 
         self._image = image
-        self._usage = image.host.usage
         self._ledger = image.host.ledger
         self._checked = checked
         self._native = native_code(shared_machine())
@@ -126,7 +122,12 @@ class NativeExecutor:
         self._delivery = Delivery(self.program, state, self._values)
         self._remembered = Remembered(self.program, state)
         self._shadow = Shadow(image)
-        self._busy = threading.Lock()
+        self.busy: dict[str, object] = {}
+        """Whoever runs here, under ``run``: each has an object of its own to be known by."""
+
+        self._run: NativeRun | None = None
+        self._is_open = False
+        """Whether a run began and has not given all back."""
 
     def _prepare(self, pool: Pool) -> None:
         cells = self._cells
@@ -168,40 +169,46 @@ class NativeExecutor:
         cells = self._cells
         return self._notes[: (cells[State.NOTES] - cells[State.NOTES_BEGIN]) // WORD]
 
-    def acquire(self) -> bool:
-        """Whether nobody else runs here; who is let in must call `release`."""
-        return self._busy.acquire(blocking=False)
-
-    def release(self) -> None:
-        self._busy.release()
-
     def run(self, code: FunctionCode, args: tuple[Any, ...]) -> Any:
         """Run a function on NumPy arguments; return NumPy results.
+
+        Whoever calls this must be the one in `busy`. Whatever ends a run, an interrupt too, all
+        memory is given back then.
 
         Raises:
             ExecutionError: An argument does not fit, or the run failed.
         """
         check_count(code, args)
+        if self._is_open:  # the run before was interrupted while it was closed
+            self._begin_anew()
+        try:
+            self._is_open = True
+            return self._begun(code, args)
+        finally:
+            if self._is_open:
+                self._begin_anew()
+
+    def _begun(self, code: FunctionCode, args: tuple[Any, ...]) -> Any:
+        """Run a function, by the loop alone if it can."""
         self._path = self._like = None
         head = self._remembered.heads.get(code.name)
         if head is None:
             return self._with_python(Left.REFUSED, code, args)
-        cells, usage, expected = self._cells, self._usage, self._expected.get(code.name)
+        cells, expected = self._cells, self._expected.get(code.name)
         if expected is None:
             cells[_EXPECTED] = 0
         else:
             array = np.empty(expected.dims, expected.dtype)
             cells[_EXPECTED], cells[_ARRAY] = expected.form, id(array)
-        cells[_ENTRY], serial, cells[_WANTED] = head, cells[_SERIAL], -1
-        cells[_CURRENT], cells[_PEAK] = usage.current, usage.peak
-        left = self._native(self._state, self._start, id(args))
-        usage.current, usage.peak = cells[_CURRENT], cells[_PEAK]
+        cells[_ENTRY], serial = head, cells[_SERIAL]
+        left = self._call(self._start, id(args))
         if left != Left.REFUSED:
             self._like = code, cells[_ENTRY], serial
         if left != Left.RETURNED or cells[_RESULT] != -1:
             return self._with_python(left, code, args)
         assert expected is not None
         self._count(expected.nbytes)
+        self._is_open = False
         return array
 
     def _with_python(self, left: int, code: FunctionCode, args: tuple[Any, ...]) -> Any:
@@ -211,7 +218,7 @@ class NativeExecutor:
             path = self._path = Path(self.program, self._shadow)
             if self._like is not None:
                 path.begin_like(*self._like)
-        run = NativeRun(self.program.memory, self._traced, self._checked)
+        run = self._run = NativeRun(self.program.memory, self._traced, self._checked)
         run.running = left != Left.REFUSED
         try:
             if left == Left.REFUSED:
@@ -266,11 +273,11 @@ class NativeExecutor:
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""
-        cells, usage = self._cells, self._usage
-        cells[_CURRENT], cells[_PEAK] = usage.current, usage.peak
-        cells[_WANTED] = -1
+        memory = self.program.memory
+        memory.begin()
+        self._cells[_WANTED] = -1
         left = self._native(self._state, command, argument)
-        usage.current, usage.peak = cells[_CURRENT], cells[_PEAK]
+        memory.end()
         return left
 
     def _go_on(self, left: int, run: NativeRun, path: Path | None) -> None:
@@ -376,9 +383,29 @@ class NativeExecutor:
         run.close()
         self.program.memory.close_run()
         self.program.cell_memory.close_run()
-        self.program.memory.seen = {}
         self._values.clear()
         self._count()
+        self._run, self._is_open = None, False
+
+    def _begin_anew(self) -> None:
+        """Give back all memory of a run that was interrupted, wherever it was.
+
+        Tables may be half changed, so nothing is freed but all is made anew; of the run there is
+        no trace.
+        """
+        self._path = self._like = None
+        if self._run is not None:
+            self._run.log = None
+            self._run.close()
+        self.program.memory.begin_anew()
+        self.program.cell_memory.begin_anew()
+        self._stack.begin_anew()
+        self._remembered.clear()
+        self.program.tidy()
+        self._values.clear()
+        self._cells[_EXPECTED] = 0
+        self._count()
+        self._run, self._is_open = None, False
 
     def _count(self, delivered: int = -1) -> None:
         """Let the host's ledger know what the loop did, and of the bytes that it delivered."""

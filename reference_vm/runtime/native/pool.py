@@ -40,6 +40,10 @@ _KEPT: Final = 1 << 30
 
 _ENTRIES: Final = 256
 
+# As plain numbers, since members of an enumeration are slow to index with.
+_CURRENT: Final = int(State.CURRENT)
+_PEAK: Final = int(State.PEAK)
+
 
 @final
 class HostPool:
@@ -65,6 +69,13 @@ class HostPool:
 
         self._references: dict[int, int] = {}
         """The reference of a buffer, by its id."""
+
+        self._cells = (ctypes.c_int64 * State.WORDS).from_address(state)
+        self._told = 0
+        """What the loop's count of bytes was when the device's was last made to agree."""
+
+        self._inside = 0
+        """How many of the bytes that the device counts are the loop's."""
 
         store(state, State.BUFFERS, address_of(self._table))
         store(state, State.HEADS, address_of(self._heads))
@@ -167,15 +178,39 @@ class HostPool:
 
     def begin(self) -> None:
         """Let the loop's count of bytes in use go on from the device's."""
-        usage = self.host.usage
-        store(self._state, State.CURRENT, usage.current)
-        store(self._state, State.PEAK, usage.peak)
+        self.end()
+        cells, usage = self._cells, self.host.usage
+        cells[_CURRENT] = self._told = usage.current
+        cells[_PEAK] = usage.peak
 
     def end(self) -> None:
-        """Let the device's count go on from the loop's."""
-        usage = self.host.usage
-        usage.current = load(self._state, State.CURRENT)
-        usage.peak = load(self._state, State.PEAK)
+        """Let the device count what the loop has allocated and freed since it was told of it.
+
+        Nothing is called here where the counts do not agree, so whatever interrupts a run does not
+        come in between. Another thread may have changed the device's count meanwhile.
+        """
+        cells, usage = self._cells, self.host.usage
+        more = cells[_CURRENT] - self._told
+        usage.current += more
+        self._inside += more
+        self._told += more
+        if cells[_PEAK] > usage.peak:
+            usage.peak = cells[_PEAK]
+        cells[_PEAK] = 0
+
+    def begin_anew(self) -> None:
+        """Forget all but the constants: a run was interrupted, maybe in the middle of a change."""
+        self.end()
+        self.host.usage.current -= self._inside
+        self._inside = 0
+        self._let_all_go()
+        first = max(1, load(self._state, State.FIRST))
+        store(self._state, State.BUFFERS, address_of(self._table))
+        store(self._state, State.LAST, 0)
+        store(self._state, State.UNUSED, 0)
+        self._table.reshape(-1, BufferEntry.WORDS)[first:, BufferEntry.REFERENCE] = 0
+        self._chain(first, self._table.size // BufferEntry.WORDS)
+        self.close_run()
 
     def close_run(self) -> None:
         """Forget what Python saw of a run that has given all back."""
@@ -185,13 +220,18 @@ class HostPool:
                 del self._references[buffer.id]
                 if not buffer.owned:
                     buffer.alive, buffer.memory = False, None
+        self.seen = {}
         if self._held > _KEPT:
-            self._heads[:] = 0
-            self._chunks.clear()
-            self._large.clear()
-            self._held = 0
-            store(self._state, State.BUMP, 0)
-            store(self._state, State.BUMP_END, 0)
+            self._let_all_go()
+
+    def _let_all_go(self) -> None:
+        """Give all blocks back to the system; none may be in use."""
+        store(self._state, State.BUMP, 0)
+        store(self._state, State.BUMP_END, 0)
+        self._heads[:] = 0
+        self._chunks.clear()
+        self._large.clear()
+        self._held = 0
 
     def _seen(self, reference: int) -> Buffer:
         entry = memory.entry_of(self._state, reference)
@@ -248,14 +288,16 @@ class HostPool:
 
     def _let_go(self) -> None:
         """Give the free blocks back to the system that are not cut from chunks."""
-        first = memory.size_class(_SMALL) + 1
-        for place in range(first, CLASSES):
-            address = int(self._heads[place])
-            while address:
-                following = load(address, 0)
-                self._held -= self._large.pop(address).nbytes
-                address = following
-        self._heads[first:] = 0
+        for place in range(memory.size_class(_SMALL) + 1, CLASSES):
+            free, self._heads[place] = int(self._heads[place]), 0
+            while free:
+                address, free = free, load(free, 0)
+                block = self._large.pop(address, None)
+                if block is not None:
+                    self._held -= block.nbytes
+                else:
+                    store(address, 0, int(self._heads[place]))
+                    self._heads[place] = address
 
     def _chain(self, first: int, end: int) -> None:
         """Let the entries from ``first`` to ``end`` be the free ones."""

@@ -21,8 +21,12 @@ class Stack:
         self._state = state
         self._words: Words = aligned_words(_WORDS)
         store(state, State.DEPTH_LIMIT, DEPTH)
-        store(state, State.STACK, address_of(self._words))
-        store(state, State.STACK_END, address_of(self._words) + self._words.nbytes)
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget all frames."""
+        store(self._state, State.STACK, address_of(self._words))
+        store(self._state, State.STACK_END, address_of(self._words) + self._words.nbytes)
 
     def begin(self, record: int, instance: int, arguments: Sequence[int]) -> None:
         """Let a function's frame be the only one; the loop is to run it next."""
