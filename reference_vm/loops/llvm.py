@@ -20,7 +20,7 @@ from reference_vm.loops.layout import Layout, layout
 from reference_vm.loops.llvm_code import CHUNK, CodeWriter, number, value_type
 from reference_vm.loops.llvm_emit import emit
 from reference_vm.loops.nest import Inner, Nest
-from reference_vm.loops.schedule import RowLoop, Schedule, schedule
+from reference_vm.loops.schedule import RowLoop, Schedule, vector_schedule
 
 
 @final
@@ -37,7 +37,7 @@ class _Range:
 def print_llvm(nest: Nest, name: str) -> str:
     """Return an LLVM module that defines the kernel ``@name``."""
     writer = CodeWriter()
-    plan = schedule(nest)
+    plan = vector_schedule(nest)
     _RowPrinter(nest, name, plan, writer).print()
     columns = column_form(nest, plan)
     if columns is not None:

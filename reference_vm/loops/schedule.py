@@ -14,7 +14,7 @@ A value that a later loop needs again is computed again if that is cheap, else k
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 from reference_vm.loops.nest import Inner, Nest
@@ -60,6 +60,36 @@ class Schedule:
 def schedule(nest: Nest) -> Schedule:
     """Return the loops of ``nest``."""
     return _Scheduler(nest).run()
+
+
+def vector_schedule(nest: Nest) -> Schedule:
+    """Return the loops of ``nest`` where costly ones shall become vector code.
+
+    Elements some distance apart, which are no vectors, are first gathered into scratch rows.
+    """
+    plan = schedule(nest)
+    apart = tuple(i for loop in plan.loops for i in loop.compute if _is_apart(nest, i))
+    folds_only = len(plan.stores_once) == len(nest.stores) and len(plan.loops) == 1
+    if not apart or folds_only or max(_costs(nest)) < _KEPT_FROM:
+        return plan
+    apart = tuple(dict.fromkeys(apart))
+    gathering = RowLoop(apart, (), (), apart, ())
+    loops = [gathering, *(_recalling(loop, apart) for loop in plan.loops)]
+    return Schedule(((), *plan.once), tuple(loops), (*plan.scratch, *apart), plan.stores_once)
+
+
+def _is_apart(nest: Nest, index: int) -> bool:
+    instruction = nest.code[index]
+    if instruction.op != "load":
+        return False
+    assert isinstance(instruction.detail, int)
+    return nest.accesses[instruction.detail].inner is Inner.STRIDED
+
+
+def _recalling(loop: RowLoop, gathered: Sequence[int]) -> RowLoop:
+    compute = tuple(i for i in loop.compute if i not in gathered)
+    recalled = (*loop.recalled, *(i for i in loop.compute if i in gathered))
+    return replace(loop, compute=compute, recalled=recalled)
 
 
 @final

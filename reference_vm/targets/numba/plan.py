@@ -17,7 +17,7 @@ import numpy as np
 
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Inner, Nest, View
-from reference_vm.loops.schedule import schedule
+from reference_vm.loops.schedule import vector_schedule
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba.blocks import argument_block
 from reference_vm.types.arrays import to_numpy
@@ -132,7 +132,7 @@ def make_plan(nest: Nest, inputs: Sequence[Array]) -> Plan:
         steps = _steps(shape, _contiguous(shape, itemsize), store.view, sizes)
         moves.append(_Move(store.inner, itemsize, steps))
     block, low_high = _fill(nest, sizes, moves)
-    place, rows = layout(nest), len(schedule(nest).scratch)
+    place, rows = layout(nest), len(vector_schedule(nest).scratch)
     scratch = 8 * rows * block[place.rounds + place.loops - 1] if rows else 0
     return Plan(argument_block(block), low_high, shapes, math.prod(sizes), scratch, tuple(copies))
 

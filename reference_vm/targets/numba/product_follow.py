@@ -14,7 +14,7 @@ from typing import final
 from reference_vm.bytecode.kernel import Dims
 from reference_vm.loops.layout import layout
 from reference_vm.loops.nest import Inner, Nest, View
-from reference_vm.loops.schedule import schedule
+from reference_vm.loops.schedule import vector_schedule
 from reference_vm.targets.numba.product_grid import Grid, Place, Steps, in_order
 from reference_vm.targets.numba.product_words import PRODUCT
 from reference_vm.types.arrays import to_numpy
@@ -52,7 +52,7 @@ class Follow:
     @property
     def scratch(self) -> int:
         """Bytes of the nest's own scratch rows."""
-        return 8 * len(schedule(self.nest).scratch) * self.full[-1]
+        return 8 * len(vector_schedule(self.nest).scratch) * self.full[-1]
 
     def places(self, sums: Place, middle: Place | None) -> Mapping[str, Place]:
         """Return the place of each move, by name.

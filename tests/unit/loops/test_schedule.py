@@ -6,17 +6,17 @@ from reference_vm.loops.code import Code
 from reference_vm.loops.expand import expand
 from reference_vm.loops.nest import Access, Inner, Nest, Store
 from reference_vm.loops.scalar import Input, Scalar, binary, fold, unary
-from reference_vm.loops.schedule import schedule
+from reference_vm.loops.schedule import schedule, vector_schedule
 from reference_vm.types.dtype import F32
 
 X = Input(0, F32)
 
 
-def nest(result: Scalar) -> Nest:
-    """A nest of one input and one result over rows."""
+def nest(result: Scalar, inner: Inner = Inner.UNIT) -> Nest:
+    """A nest of one input, read so, and one result over rows."""
     code = Code()
     value = expand(code, result, [code.load(0, F32)])
-    access = Access(0, (0, 1), F32, Inner.UNIT)
+    access = Access(0, (0, 1), F32, inner)
     store = Store(0, (0, 1), value.index, F32, Inner.UNIT)
     return Nest(2, 1, (access,), tuple(code.instructions), (store,))
 
@@ -59,3 +59,18 @@ def test_equal_values_are_computed_once() -> None:
     twice = binary("add", unary("exp", X), unary("exp", X))
     once = unary("exp", X)
     assert len(nest(twice).code) == len(nest(binary("add", once, once)).code)
+
+
+def test_elements_apart_are_gathered_before_costly_loops() -> None:
+    apart = nest(unary("exp", X), Inner.STRIDED)
+    plan = vector_schedule(apart)
+    gathering, computing = plan.loops
+    assert [apart.code[i].op for i in gathering.compute] == ["load"]
+    assert gathering.kept == computing.recalled == plan.scratch
+    assert not set(computing.compute) & set(gathering.compute)
+    assert len(plan.once) == len(plan.loops) + 1
+
+
+def test_elements_apart_are_read_where_they_are_by_cheap_loops() -> None:
+    assert not vector_schedule(nest(binary("add", X, X), Inner.STRIDED)).scratch
+    assert not vector_schedule(nest(unary("exp", X))).scratch
