@@ -45,11 +45,13 @@ def disagreements(situation: Situation) -> Iterator[str]:
 
 def counts_launches(situation: Situation) -> bool:
     """Whether launches were counted on each device that something ran on, the host aside."""
-    executions = [e for e in situation.observation.executions or () if _is_launched(situation, e)]
-    devices = _accelerators(situation, {e.device for e in executions})
+    every = enumerate(situation.observation.executions or ())
+    executions = [(place, e) for place, e in every if _is_launched(situation, e)]
+    devices = _accelerators(situation, {e.device for _, e in executions})
     readings = [_reading(situation, device) for device in devices]
     counted = all(r is not None and r.launches is not None for r in readings)
-    told = all(_has_work(situation, e) is not None for e in executions if e.device in devices)
+    here = [(place, e) for place, e in executions if e.device in devices]
+    told = all(_has_work(situation, e, place) is not None for place, e in here)
     return bool(readings) and counted and told
 
 
@@ -81,8 +83,12 @@ def _launches(situation: Situation, device: str, reading: Reading) -> Iterator[s
     executions, counted = situation.observation.executions, reading.launches
     if executions is None or counted is None:
         return
-    here = [e for e in executions if e.device == device and _is_launched(situation, e)]
-    reported = [e for e in here if _has_work(situation, e)]
+    here = [
+        (place, e)
+        for place, e in enumerate(executions)
+        if e.device == device and _is_launched(situation, e)
+    ]
+    reported = [e for place, e in here if _has_work(situation, e, place)]
     if counted < len(reported):
         yield (
             f"{device}: {len(reported)} executions are reported, such as that of "
@@ -141,13 +147,14 @@ def _crossings(
         yield f"{device}: {known} bytes {way} are reported, but the meter counted {size}"
 
 
-def _has_work(situation: Situation, execution: Execution) -> bool | None:
+def _has_work(situation: Situation, execution: Execution, place: int) -> bool | None:
     """Whether an execution had an element to compute; ``None`` if that cannot be told.
 
-    One without needs no launch.
+    One without needs no launch. What is shown of a variable is of its last execution alone.
     """
     shown = situation.observation.intermediates or {}
-    sizes = [shown[name].size for name in execution.defines if name in shown]
+    last = [name for name in execution.defines if situation.last[name] == place]
+    sizes = [shown[name].size for name in last if name in shown]
     if sizes:  # what is fused away is not shown; what the kernel writes is
         return any(sizes)
     return True if _all_full(situation, execution.defines) else None

@@ -117,6 +117,12 @@ class Situation:
         return found
 
     @cached_property
+    def last(self) -> Mapping[str, int]:
+        """The last execution that computed each variable: the one that intermediates are of."""
+        executions = self.observation.executions or ()
+        return {name: place for place, e in enumerate(executions) for name in e.defines}
+
+    @cached_property
     def sizes(self) -> Mapping[str, int]:
         """The value that each symbol of the entry's parameters has in this run."""
         from hettest.expect.sizes import symbols_of

@@ -90,6 +90,31 @@ def test_what_needs_a_launch_is_what_the_program_says() -> None:
     )
 
 
+@pytest.mark.parametrize(("op", "told"), [("compress(%a, %c, axis = 0)", False), ("abs(%a)", True)])
+def test_what_is_shown_of_a_variable_is_of_its_last_execution(op: str, told: bool) -> None:
+    """Of an operator that ran twice the first result may have been empty, if it can be at all."""
+    program = f"""module {{
+      vdevice @host, @accel
+      fn @main(%a: f32[4], %c: bool[4]) -> f32[?] {{ %t = {op} @accel return %t }}
+    }}"""
+    ran = Execution(op.partition("(")[0], ("main/%t",), ACCEL)
+    seen = replace(
+        RIGHT,
+        results=A,
+        executions=[ran, ran],
+        intermediates={"main/%t": A},
+        metered={ACCEL: COUNTED},
+        copies=None,
+    )
+    found = situation(program, (A, np.ones(4, np.bool_)), seen)
+
+    clauses = [c for c in evidence.check(found) if c.status is Status.FAILED]
+
+    assert bool(clauses) == told
+    if told:
+        assert "2 executions are reported" in clauses[0].detail
+
+
 def test_a_device_that_worked_in_secret_is_named() -> None:
     found = wrong(replace(METERED, metered={ACCEL: COUNTED, "sim:1": Reading(launches=3)}))
 
