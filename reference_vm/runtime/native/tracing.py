@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, NoReturn, TypeAlias, final
+from typing import Any, Final, NoReturn, TypeAlias, final
+
+import numpy as np
 
 Number: TypeAlias = "int | Traced"
 
@@ -115,6 +117,8 @@ class Traced:
         raise Untraceable(f"a number that is traced has no {name}")
 
     def __add__(self, other: Number) -> Number:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if is_plain(other, 0):
             return self
         return self.recording.made(Do.ADD, self, other, self.value + worth(other))
@@ -123,6 +127,8 @@ class Traced:
         return self + other
 
     def __sub__(self, other: Number) -> Number:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if is_plain(other, 0):
             return self
         return self.recording.made(Do.SUBTRACT, self, other, self.value - worth(other))
@@ -131,6 +137,8 @@ class Traced:
         return self.recording.made(Do.SUBTRACT, other, self, other - self.value)
 
     def __mul__(self, other: Number) -> Number:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if is_plain(other, 1):
             return self
         if is_plain(other, 0):
@@ -141,6 +149,8 @@ class Traced:
         return self * other
 
     def __floordiv__(self, other: Number) -> Number:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if is_plain(other, 1):
             return self
         return self.recording.made(Do.FLOOR_DIVIDE, self, other, self.value // worth(other))
@@ -149,6 +159,8 @@ class Traced:
         return self.recording.made(Do.FLOOR_DIVIDE, other, self, other // self.value)
 
     def __mod__(self, other: Number) -> Number:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recording.made(Do.REMAINDER, self, other, self.value % worth(other))
 
     def __rmod__(self, other: int) -> Number:
@@ -190,9 +202,13 @@ class Traced:
         return not self == other
 
     def __lt__(self, other: Number) -> bool:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recording.decided(Do.LESS, self, other, self.value < worth(other))
 
     def __gt__(self, other: Number) -> bool:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recording.decided(Do.LESS, other, self, worth(other) < self.value)
 
     def __le__(self, other: Number) -> bool:
@@ -208,6 +224,10 @@ class Traced:
         """Leave the record: from here on the number is decided."""
         self.recording.decided(Do.EQUAL, self, self.value, True)
         return self.value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Leave the record, since what is done with an array is not noted."""
+        return np.array(int(self), dtype)
 
     __int__ = __index__
     __trunc__ = __index__
