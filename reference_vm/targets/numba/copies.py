@@ -46,21 +46,26 @@ class Copy:
 
     def joined(self) -> Copy:
         """Return the same copy with as few axes as can be, at least one."""
-        axes = list(zip(self.dims, self.source_steps, self.target_steps, strict=True))
-        found: list[tuple[int, int, int]] = []
-        for axis in (a for a in axes if a[0] != 1):
-            if found and _follows(found[-1], axis):
-                found[-1] = (found[-1][0] * axis[0], *axis[1:])
-            else:
-                found.append(axis)
-        found = found or [(1, 1, 1)]
+        found = joined_axes(self.dims, self.source_steps, self.target_steps)
         dims, source, target = (tuple(a[i] for a in found) for i in range(3))
         begin = (self.source_start, self.target_start)
         return Copy(self.source, self.target, dims, source, target, *begin)
 
 
-def _follows(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> bool:
-    return all(outer[i] == inner[0] * inner[i] for i in (1, 2))
+def joined_axes(dims: Steps, *steps: Steps) -> list[Steps]:
+    """Return axes, each a size and its distances, with those that follow one another as one.
+
+    Axes of one place go; there is one axis at least.
+    """
+    found: list[Steps] = []
+    for axis in zip(dims, *steps, strict=True):
+        if axis[0] == 1:
+            continue
+        if found and all(o == axis[0] * i for o, i in zip(found[-1][1:], axis[1:], strict=True)):
+            found[-1] = (found[-1][0] * axis[0], *axis[1:])
+        else:
+            found.append(axis)
+    return found or [(1,) * (1 + len(steps))]
 
 
 @final
@@ -170,4 +175,13 @@ def strides(dims: Sequence[int]) -> Steps:
     return tuple(reversed(found))
 
 
-__all__ = ["MAX_AXES", "Copy", "CopyForm", "copy_block", "copy_form", "print_copy", "strides"]
+__all__ = [
+    "MAX_AXES",
+    "Copy",
+    "CopyForm",
+    "copy_block",
+    "copy_form",
+    "joined_axes",
+    "print_copy",
+    "strides",
+]

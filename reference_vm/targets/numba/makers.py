@@ -6,6 +6,8 @@ from typing import Final
 
 from reference_vm.targets.numba import (
     convolution,
+    counting,
+    dividing,
     fourier,
     gathering,
     movement,
@@ -27,5 +29,5 @@ MAKERS: Final[tuple[Maker, ...]] = (
     recurrent.make,
 )
 
-REPORTING: Final[tuple[Maker, ...]] = (gathering.make, trees.make)
+REPORTING: Final[tuple[Maker, ...]] = (gathering.make, trees.make, dividing.make, counting.make)
 """The makers of kernels that note bad data, asked for functions with operators that may fail."""

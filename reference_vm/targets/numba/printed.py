@@ -18,6 +18,8 @@ _PRINTERS: Final = (
     "assembly.py",
     "blocks.py",
     "copies.py",
+    "counting_code.py",
+    "division_code.py",
     "dots.py",
     "fourier_code.py",
     "gather_code.py",

@@ -283,6 +283,25 @@ SAMPLES = {
         [(LONG.reshape(3, 2), np.array(i, np.int64)) for i in ([0, -1], [2, 3], [], [1], [-4])],
         fuse=False,
     ),
+    "division that may fail": Sample(
+        "fn @main(%x: i64[n, 2], %y: i64[2]) -> (i64[n, 2], i64[n, 2]) {\n"
+        "%a = add(%x, %x) %q = trunc_divide(%a, %y) %r = remainder(%a, %y)"
+        " %t = (%q, %r) return %t }",
+        [
+            (np.arange(n, dtype=np.int64).reshape(-1, 2) - 3, np.array(y))
+            for n, y in [(8, [2, -3]), (8, [2, -3]), (8, [5, 0]), (4, [1, 2]), (0, [0, 1])]
+        ],
+        fuse=False,
+    ),
+    "numbers counted": Sample(
+        "fn @main(%x: f32[n], %last: i64[]) -> (i64[?], i64[]) {\n"
+        "%s = shape_of(%x) %v = shape_to_tensor(%s) %m = squeeze(%v, axes = [0])\n"
+        "%zero = const i64[] 0 %two = const i64[] 2 %half = trunc_divide(%m, %two)\n"
+        "%i = arange(%zero, %half, %two) %k = arange(%half, %last, %two) %j = sum(%i)"
+        " %t = (%k, %j) return %t }",
+        [(x, number(n)) for x, n in [(LONG, 9), (LONG, 9), (LONG, 9), (X, 9), (LONG, 2), (X, -5)]],
+        fuse=False,
+    ),
     "slices in a loop": Sample(
         SLICES,
         [(number(n), LONG, np.array([1]), np.array([5])) for n in (3, 30, 30)],
