@@ -14,12 +14,15 @@ from reference_vm.bytecode.symbols import symbols_in
 from reference_vm.exchange import from_onnx
 from reference_vm.ir.nodes import Module
 from reference_vm.ir.rewrite import bound
+from reference_vm.ir.verify import remarks
 from reference_vm.program.members import MANIFEST
 from reference_vm.text import parse
 
 
 def read(file: Path) -> Module:
     """Return the program in a ``.hir`` or ``.onnx`` file; ``-`` is the standard input.
+
+    What is odd about it is printed as warnings.
 
     Raises:
         CompileError: The text or the model is at fault.
@@ -39,7 +42,10 @@ def read(file: Path) -> Module:
         expected = "a program as text, or a model whose name ends in .onnx"
         message = f"{file}: byte {error.start} is not UTF-8 text, expected {expected}"
         raise typer.BadParameter(message, param_hint="FILE") from error
-    return parse(text, str(file))
+    module = parse(text, str(file))
+    for remark in remarks(module):
+        print(remark.text("warning"), file=sys.stderr)
+    return module
 
 
 def is_saved(file: Path) -> bool:

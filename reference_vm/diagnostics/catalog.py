@@ -483,6 +483,16 @@ def non_exhaustive_match(missing: str | None, span: Span | None) -> Diagnostic:
     )
 
 
+def unreachable_arm(span: Span | None, taking: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="unreachable-arm",
+        message="no value reaches this arm, since an arm before it takes every value",
+        span=span,
+        help="put it before that arm, or remove it: arms are tried in order",
+        notes=(("this arm takes every value", taking),),
+    )
+
+
 def unbound_dim(symbol: str, span: Span | None) -> Diagnostic:
     return Diagnostic(
         code="unbound-dim",

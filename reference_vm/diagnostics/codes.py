@@ -99,6 +99,7 @@ CODES: Final = frozenset(
         "unknown-type",
         "unknown-vdevice",
         "unplaced-kernel",
+        "unreachable-arm",
         "unreadable-text",
         "unsupported-dtype",
         "unsupported-operator",

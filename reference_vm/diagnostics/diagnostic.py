@@ -25,7 +25,11 @@ class Diagnostic:
     """Further places, each with what it has to do with the matter."""
 
     def __str__(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}"]
+        return self.text("error")
+
+    def text(self, severity: str) -> str:
+        """Return it for people to read, as an ``error`` or a ``warning``."""
+        lines = [f"{severity}[{self.code}]: {self.message}"]
         if self.span is not None:
             lines.append(self.span.picture())
         for text, span in self.notes:

@@ -250,6 +250,8 @@ class Arm:
 
     pattern: Pattern
     body: Block
+    span: Span | None = field(default=None, compare=False, repr=False)
+    """Where the pattern was written."""
 
 
 @final

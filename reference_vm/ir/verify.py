@@ -21,7 +21,11 @@ FLAGS = ("entry", "primitive", "pure")
 def check(module: Module) -> list[Diagnostic]:
     """Return all that is wrong with ``module``, in text order."""
     found = list(_check(module))
-    return sorted(found, key=lambda d: d.span.start if d.span is not None else -1)
+    return sorted(found, key=_start)
+
+
+def _start(diagnostic: Diagnostic) -> int:
+    return -1 if diagnostic.span is None else diagnostic.span.start
 
 
 def verify(module: Module) -> None:
@@ -33,6 +37,12 @@ def verify(module: Module) -> None:
     found = check(module)
     if found:
         raise CompileError(*found)
+
+
+def remarks(module: Module) -> list[Diagnostic]:
+    """Return what is odd about ``module``, in text order, though it has its meaning."""
+    found = (d for function in module.functions for d in patterns.unreachable(function))
+    return sorted(found, key=_start)
 
 
 def _check(module: Module) -> Iterator[Diagnostic]:

@@ -140,7 +140,8 @@ class _FunctionTyper:
         params = tuple(self.renamed[p] for p in function.params)
         if body is None:
             return function
-        self._check(f"the result of @{function.name}", body.result, function.result, function.span)
+        span = body.span or function.span
+        self._check(f"the result of @{function.name}", body.result, function.result, span)
         return replace(function, params=params, body=body)
 
     def _report(self, *problems: Diagnostic) -> None:
@@ -158,7 +159,7 @@ class _FunctionTyper:
             if typed is not None:
                 statements.append(typed)
         result = self.renamed.get(block.result)
-        return None if result is None else Block(tuple(statements), result)
+        return None if result is None else Block(tuple(statements), result, block.span)
 
     def _binding(self, binding: Binding) -> Binding | None:
         typed = self._expression(binding)
@@ -240,7 +241,7 @@ class _FunctionTyper:
         self.symbols = known
         if body is None:
             return None
-        span = value.span
+        span = body.span or value.span
         self._check(f"the result of %{binding.var.name}", body.result, value.result, span)
         params = tuple(self.renamed[p] for p in value.params)
         types = tuple(p.type for p in params if p.type is not None)
@@ -250,16 +251,17 @@ class _FunctionTyper:
 
     def _joined(self, value: If | Match) -> Typed | None:
         """Return ``value`` with what all of its arms promise."""
-        first, *others = (block.result for block in blocks(value))
-        joined, content = first.type, self.contents.get(first)
+        first, *others = blocks(value)
+        joined, content = first.result.type, self.contents.get(first.result)
         assert joined is not None
-        for other in others:
+        for block in others:
+            other = block.result
             assert other.type is not None
             both = join(joined, other.type)
             if both is None:
                 what = f"the arms of {type(value).__name__.lower()} yield different types"
-                problem = catalog.type_mismatch(what, str(other.type), str(joined), value.span)
-                self._report(problem)
+                span = block.span or value.span
+                self._report(catalog.type_mismatch(what, str(other.type), str(joined), span))
                 return None
             joined = both
             content = content if content == self.contents.get(other) else None

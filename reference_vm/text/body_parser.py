@@ -126,10 +126,12 @@ def _match(s: Scope, depth: int) -> Steps[nodes.Match]:
     c.take("{")
     arms: list[nodes.Arm] = []
     while not arms or not c.accept("}"):
+        start = c.at
         pattern = parse_pattern(s)
+        span = c.since(start)
         c.take("=>")
         body: nodes.Block = yield _block(s, "yield", depth + 1)
-        arms.append(nodes.Arm(pattern, body))
+        arms.append(nodes.Arm(pattern, body, span))
     return nodes.Match(scrutinee, tuple(arms), c.span(first, first + 1))
 
 

@@ -1,5 +1,7 @@
 """Constructors are known and have so many fields, and the arms of a match leave nothing out.
 
+That no arm stands behind one that takes every value is a remark: such a program has its meaning.
+
 Whether arms are exhaustive is decided by splitting: take the first pattern of each row; if the rows
 name every constructor of its type, look at each in turn with its fields in front, else at one that
 they do not name. A path on which no row is left is a value that no arm matches.
@@ -54,6 +56,32 @@ def _expression(value: Expr, declared: Declarations) -> Iterator[Diagnostic]:
     yield from found
     if not found:
         yield from _exhaustive(value, declared)
+
+
+def unreachable(function: Function) -> Iterator[Diagnostic]:
+    """Yield a remark for each arm that no value reaches, as one before it takes every value."""
+    for event in events(function):
+        if isinstance(event, Reading) and isinstance(event.binding.value, Match):
+            yield from _unreachable(event.binding.value)
+
+
+def _unreachable(value: Match) -> Iterator[Diagnostic]:
+    arms = iter(value.arms)
+    taking = next((arm for arm in arms if _takes_all(arm.pattern)), None)
+    for arm in arms:  # what is left of them
+        assert taking is not None
+        yield catalog.unreachable_arm(arm.span or value.span, taking.span)
+
+
+def _takes_all(pattern: Pattern) -> bool:
+    stack = [pattern]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, ConstructorPattern):
+            return False
+        if isinstance(top, TuplePattern):
+            stack.extend(top.items)
+    return True
 
 
 def _constructor(
