@@ -45,7 +45,7 @@ def context(
     _check_kinds(devices.devices)
     known = {name: describe(name) for name in devices.devices}
     limits = {n: d.memory_limit for n, d in known.items() if d.memory_limit is not None}
-    budgets = {n: min(b, limits.get(n, b)) for n, b in read_memory(memory, devices).items()}
+    budgets = {n: min(b, limits.get(n, b)) for n, b in read_budgets(memory, devices).items()}
     kinds = {"cpu", *(d.kind for d in devices.devices)}
     return PassContext(
         OPS,
@@ -163,20 +163,11 @@ def _costs(costs: Path | str | CostModel | None) -> CostModel:
 
 
 def read_budgets(
-    memory: str | Mapping[str, int], roles: DeviceMap, used: Sequence[DeviceName]
-) -> dict[DeviceName, int]:
-    """Return what `read_memory` does, for a session: devices may be named themselves too.
-
-    Raises:
-        CompileError: As there.
-    """
-    return read_memory(memory, {"host": HOST, **{str(d): d for d in used}, **roles})
-
-
-def read_memory(
-    memory: str | Mapping[str, int], devices: Mapping[str, DeviceName]
+    memory: str | Mapping[str, int], roles: DeviceMap, used: Sequence[DeviceName] = ()
 ) -> dict[DeviceName, int]:
     """Return the bytes of ``accel=64MiB,other=4096`` by device; of several for one the least.
+
+    A device that is ``used`` may be named itself.
 
     Raises:
         CompileError: ``memory-size``: it has another form; ``unknown-vdevice``: no such role.
@@ -186,6 +177,7 @@ def read_memory(
     if isinstance(memory, str):
         parts = [p.strip() for p in memory.split(",") if p.strip()]
         memory = dict(map(_size, parts))
+    devices = {"host": HOST, **{str(d): d for d in used}, **roles}
     found: dict[DeviceName, int] = {}
     for role, size in memory.items():
         if role not in devices:
@@ -219,7 +211,6 @@ __all__ = [
     "context",
     "read_budgets",
     "read_device_map",
-    "read_memory",
     "read_patterns",
     "read_weights",
 ]

@@ -35,7 +35,7 @@ SPLIT: TypeAlias = Annotated[
     str | None, typer.Option(metavar="RULE", help="halves, alternate or random:SEED")
 ]
 MEMORY: TypeAlias = Annotated[
-    str, typer.Option(metavar="ROLE=SIZE,…", help="what auto may use at once, as accel=64MiB")
+    str, typer.Option(metavar="ROLE=SIZE,…", help="what may be in use at once, as accel=64MiB")
 ]
 COSTS: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="the cost model of auto, as JSON")
@@ -86,6 +86,8 @@ class Choices:
         if not programs.is_saved(file):
             return self.compiled(file)
         for field in fields(self):
+            if field.name == "memory":  # a run keeps to it, whenever it was compiled
+                continue
             if getattr(self, field.name) != field.default:
                 option = f"--{field.name.replace('_', '-')}"
                 decided = f"{file} is compiled already, which decided this; leave {option} out"

@@ -76,7 +76,7 @@ def run(
     choices = Choices(
         device_map, policy, default, tuple(place or ()), split, memory, costs, executor
     )
-    session = Session(choices.loaded(file))
+    session = Session(choices.loaded(file), memory=memory)
     code = session.entry(entry)
     if out is not None:
         outputs.check(out, "--out", [file, *(args or [])])

@@ -72,6 +72,15 @@ def test_a_saved_program_runs_like_the_one_before(text: Path, saved: Path) -> No
     assert [r["op"] for r in after["trace"]] == [r["op"] for r in before["trace"]]
 
 
+def test_run_keeps_to_a_budget_whenever_it_was_compiled(text: Path, saved: Path) -> None:
+    for options in ((text, *MAP), (saved,)):
+        fits = invoked("run", *options, "--size", "n=2", "--memory", "host=1KiB,accel=1KiB")
+        assert fits.exit_code == 0
+        small = invoked("run", *options, "--size", "n=2", "--memory", "accel=4")
+        assert small.exit_code == 1
+        assert "out-of-memory" in str(small.exception)
+
+
 def test_choices_come_too_late_for_a_saved_program(saved: Path) -> None:
     result = invoked("run", saved, "--split", "halves")
 

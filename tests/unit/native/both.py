@@ -81,9 +81,9 @@ def renamed(trace: Trace) -> list[Record]:
 class Both:
     """Sessions of one program, one for each executor."""
 
-    def __init__(self, program: Program, *, checked: bool = False) -> None:
-        self.native = Session(program, checked=checked)
-        self.interpreted = Session(program, checked=checked, interpreter=True)
+    def __init__(self, program: Program, *, checked: bool = False, memory: str = "") -> None:
+        self.native = Session(program, checked=checked, memory=memory)
+        self.interpreted = Session(program, checked=checked, memory=memory, interpreter=True)
         assert not self.native.notes, "the native executor is what is tested"
 
     def differences(self, entry: str, *args: Any) -> Iterator[str]:
