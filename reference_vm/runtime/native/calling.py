@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reference_vm.jit.arrays import DATA
+from reference_vm.jit.arrays import DATA, ITEMS
 from reference_vm.jit.words import load, move, store
 from reference_vm.runtime.native.cells import cell_of, clear, copy, take_apart
 from reference_vm.runtime.native.layout import (
@@ -190,24 +190,37 @@ def tail_apply(state: int, frame: int, pc: int) -> int:
     return replace(frame, inner)
 
 
-def deliver(state: int, frame: int, pc: int) -> int:
-    """Copy the result to the array that waits for it, and give back all memory, if it fits.
+def is_expected(state: int, frame: int, pc: int) -> int:
+    """Whether the results are tensors of the forms that are waited for."""
+    expected = load(state, State.EXPECTED)
+    count = load(pc, 1)
+    if expected == 0 or load(expected, 0) != count:
+        return 0
+    for i in range(count):
+        slot = frame + load(pc, 2 + i) * WORD
+        if load(slot, Slot.REFERENCE) <= 0:
+            return 0
+        if load(slot, Slot.FORM) != load(expected, 1 + i):
+            return 0
+    return 1
 
-    Otherwise say what it is, if it is one tensor.
-    """
-    store(state, State.RESULT, 0)
-    if load(pc, 1) != 1:
-        return 0
-    slot = frame + load(pc, 2) * WORD
-    if load(slot, Slot.REFERENCE) <= 0:
-        return 0
-    form = load(slot, Slot.FORM)
-    store(state, State.RESULT, form)
-    if form == load(state, State.EXPECTED):
-        array = load(load(state, State.ARRAY) + DATA, 0)
-        move(array, load(slot, Slot.ADDRESS), load(form, Form.NBYTES))
+
+def hand_over(frame: int, pc: int, arrays: int) -> int:
+    """Copy the results, all of them tensors, to the arrays in a tuple."""
+    for i in range(load(pc, 1)):
+        slot = frame + load(pc, 2 + i) * WORD
+        nbytes = load(load(slot, Slot.FORM), Form.NBYTES)
+        move(load(load(arrays + ITEMS, i) + DATA, 0), load(slot, Slot.ADDRESS), nbytes)
+    return 0
+
+
+def deliver(state: int, frame: int, pc: int) -> int:
+    """Copy the results to the arrays that wait for them, and give back all memory, if they fit."""
+    store(state, State.DELIVERED, 0)
+    if is_expected(state, frame, pc):
+        hand_over(frame, pc, load(state, State.ARRAYS))
         clear(state)
-        store(state, State.RESULT, -1)
+        store(state, State.DELIVERED, 1)
     return 0
 
 
@@ -242,6 +255,8 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     callee,
     apply,
     tail_apply,
+    is_expected,
+    hand_over,
     deliver,
     give,
 )

@@ -22,13 +22,30 @@ from reference_vm.types.arrays import to_numpy
 @final
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Arrays for the results, which the loop is to fill."""
+    """The arrays that results go to: what is known of each, one for each slot."""
 
-    flat: tuple[Any, ...]
-    """One for each slot of the result."""
+    forms: tuple[int, ...]
+    sizes: tuple[int, ...]
+    """Bytes."""
 
-    nested: Any
-    """The same as the function's result type nests them."""
+    kinds: tuple[tuple[tuple[int, ...], Any], ...]
+    """Dims and NumPy's dtype."""
+
+    tree: Tree
+    """How the function's result type nests them."""
+
+    flat: bool
+    """Whether the result is one tuple of tensors."""
+
+    def fresh(self) -> tuple[Any, ...]:
+        """Return new arrays, which the loop is to fill."""
+        return tuple([np.empty(dims, dtype) for dims, dtype in self.kinds])
+
+    def nested(self, arrays: tuple[Any, ...]) -> Any:
+        """Return arrays as the function gives them."""
+        if self.flat:
+            return arrays
+        return arrays[0] if self.tree is None else _nested(self.tree, iter(arrays))
 
 
 @final
@@ -43,22 +60,23 @@ class Delivery:
         """The tree of the result, by the address of the instruction that returned it."""
 
     def arrays(self) -> Arrays | None:
-        """Return arrays for the results, if all are tensors on the host."""
+        """Return what arrays the results go to, if all are tensors on the host."""
         pc, frame = load(self._state, State.PC), load(self._state, State.FRAME)
-        ledger, forms = self._program.image.host.ledger, self._program.forms
-        made: list[Any] = []
-        sizes: list[int] = []
+        forms: list[int] = []
         for slot in read(pc + 2 * WORD, load(pc, 1)):
             _, reference, form = read(frame + slot * WORD, SLOT)
             if reference <= 0 or not form:
                 return None
-            known = forms[form]
-            assert known.dtype is not None
-            made.append(np.empty(known.dims, to_numpy(known.dtype)))
-            sizes.append(known.nbytes)
-        for nbytes in sizes:
-            ledger.note("out", nbytes)
-        return Arrays(tuple(made), nested(self._tree(pc), iter(made)))
+            forms.append(form)
+        known = [self._program.forms[form] for form in forms]
+        tree = self._tree(pc)
+        return Arrays(
+            tuple(forms),
+            tuple(k.nbytes for k in known),
+            tuple((k.dims, to_numpy(k.dtype)) for k in known if k.dtype is not None),
+            tree,
+            tree is not None and all(inside is None for inside in tree),
+        )
 
     def slowly(self, run: NativeRun) -> Any:
         """Return the results, whatever they are, as the interpreter delivers them."""
@@ -77,9 +95,9 @@ class Delivery:
         return self._trees[pc]
 
 
-def nested(tree: Tree, leaves: Iterator[Any]) -> Any:
+def _nested(tree: Tree, leaves: Iterator[Any]) -> Any:
     """Return leaves, nested as a tree is."""
-    return next(leaves) if tree is None else tuple([nested(t, leaves) for t in tree])
+    return next(leaves) if tree is None else tuple([_nested(t, leaves) for t in tree])
 
 
 __all__ = ["Arrays", "Delivery"]

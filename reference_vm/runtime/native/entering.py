@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.arrays import DATA, DESCRIPTION, DIMS, FLAGS, ITEMS, PLAIN, RANK, TYPE
-from reference_vm.jit.words import load, load_int, move, store
+from reference_vm.jit.words import load, load_int, store
+from reference_vm.runtime.native.calling import hand_over
 from reference_vm.runtime.native.cells import clear, hold
 from reference_vm.runtime.native.layout import (
     LENT,
@@ -20,7 +21,6 @@ from reference_vm.runtime.native.layout import (
     Form,
     Frame,
     FunctionRecord,
-    Slot,
     State,
 )
 from reference_vm.runtime.native.memory import register
@@ -101,10 +101,7 @@ def finish(state: int, arrays: int) -> int:
     pc = load(state, State.PC)
     frame = load(state, State.FRAME)
     if arrays != 0:
-        for i in range(load(pc, 1)):
-            slot = frame + load(pc, 2 + i) * WORD
-            nbytes = load(load(slot, Slot.FORM), Form.NBYTES)
-            move(load(load(arrays + ITEMS, i) + DATA, 0), load(slot, Slot.ADDRESS), nbytes)
+        hand_over(frame, pc, arrays)
     clear(state)
     return 0
 

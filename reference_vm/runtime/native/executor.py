@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -29,7 +29,7 @@ from reference_vm.runtime.arguments import place_arguments
 from reference_vm.runtime.faults import FAILURES, located
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.machine import argument_error, check_count
-from reference_vm.runtime.native.delivery import Delivery
+from reference_vm.runtime.native.delivery import Arrays, Delivery
 from reference_vm.runtime.native.heap import Words, address_of, aligned_words
 from reference_vm.runtime.native.layout import WORD, Command, Left, State
 from reference_vm.runtime.native.leaving import Leaving
@@ -44,7 +44,6 @@ from reference_vm.runtime.native.stack import Stack
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.symbols import BindError, bind_symbols
 from reference_vm.runtime.trace import Trace
-from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:
     from reference_vm.jit.pool import Pool
@@ -67,26 +66,27 @@ def native_code(machine: Machine) -> Callable[[int, int, int], int]:
 @final
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """The one tensor that a function gives."""
+    """What a function gave last."""
 
-    form: int
-    dims: tuple[int, ...]
-    dtype: np.dtype[Any]
-    nbytes: int
+    arrays: Arrays
+    forms: Words
+    """As `State.EXPECTED` says."""
+
+    address: int
 
 
 # As plain numbers, since members of an enumeration are slow to index with.
 _WANTED: Final = int(State.WANTED)
 _ENTRY: Final = int(State.ENTRY)
 _SERIAL: Final = int(State.SERIAL)
-_RESULT: Final = int(State.RESULT)
+_DELIVERED: Final = int(State.DELIVERED)
 _LOG: Final = int(State.LOG)
 _LOG_BEGIN: Final = int(State.LOG_BEGIN)
 _LAUNCHES: Final = int(State.LAUNCHES)
 _READS: Final = int(State.READS)
 _WRITES: Final = int(State.WRITES)
 _EXPECTED: Final = int(State.EXPECTED)
-_ARRAY: Final = int(State.ARRAY)
+_ARRAYS: Final = int(State.ARRAYS)
 
 
 @final
@@ -103,7 +103,7 @@ class NativeExecutor:
         """How the loop began the last run by itself: function, remembered call, serial number."""
 
         self._expected: dict[str, _Expected] = {}
-        """What each function gave last, if that was one tensor."""
+        """What each function gave last, if that was tensors on the host."""
 
         self._image = image
         self._ledger = image.host.ledger
@@ -198,18 +198,18 @@ class NativeExecutor:
         if expected is None:
             cells[_EXPECTED] = 0
         else:
-            array = np.empty(expected.dims, expected.dtype)
-            cells[_EXPECTED], cells[_ARRAY] = expected.form, id(array)
+            arrays = expected.arrays.fresh()
+            cells[_EXPECTED], cells[_ARRAYS] = expected.address, id(arrays)
         cells[_ENTRY], serial = head, cells[_SERIAL]
         left = self._call(self._start, id(args))
         if left != Left.REFUSED:
             self._like = code, cells[_ENTRY], serial
-        if left != Left.RETURNED or cells[_RESULT] != -1:
+        if left != Left.RETURNED or not cells[_DELIVERED]:
             return self._with_python(left, code, args)
         assert expected is not None
-        self._count(expected.nbytes)
+        self._count(expected.arrays.sizes)
         self._is_open = False
-        return array
+        return expected.arrays.nested(arrays)
 
     def _with_python(self, left: int, code: FunctionCode, args: tuple[Any, ...]) -> Any:
         """Run a function to its end, from where the loop left it."""
@@ -348,25 +348,23 @@ class NativeExecutor:
             self._cells[State.LOG] -= WORD
 
     def _deliver(self, code: FunctionCode, run: NativeRun, path: Path | None) -> Any:
-        if run.result is None:
-            self._expect(code)
-            arrays = self._delivery.arrays()
-            if arrays is not None:
-                self._call(Command.FINISH, id(arrays.flat))
-                return arrays.nested
+        found = self._delivery.arrays() if run.result is None else None
+        if found is not None:
+            arrays = found.fresh()
+            self._call(Command.FINISH, id(arrays))
+            self._count(found.sizes)
+            self._expect(code, found)
+            return found.nested(arrays)
         delivered = self._delivery.slowly(run)
         if path is not None:
             path.end(run.taken())
         return delivered
 
-    def _expect(self, code: FunctionCode) -> None:
-        """Expect the next result of a function to be as this one."""
-        form = self._cells[_RESULT]
-        if form > 0:
-            known = self.program.forms[form]
-            assert known.dtype is not None
-            dtype = to_numpy(known.dtype)
-            self._expected[code.name] = _Expected(form, known.dims, dtype, known.nbytes)
+    def _expect(self, code: FunctionCode, arrays: Arrays) -> None:
+        """Expect the next results of a function to be as these."""
+        forms = aligned_words(1 + len(arrays.forms))
+        forms[:] = [len(arrays.forms), *arrays.forms]
+        self._expected[code.name] = _Expected(arrays, forms, address_of(forms))
 
     def _instruction(self) -> Any:
         place = self.program.places[self._cells[State.PC]]
@@ -407,11 +405,11 @@ class NativeExecutor:
         self._count()
         self._run, self._is_open = None, False
 
-    def _count(self, delivered: int = -1) -> None:
-        """Let the host's ledger know what the loop did, and of the bytes that it delivered."""
+    def _count(self, delivered: Sequence[int] = ()) -> None:
+        """Let the host's ledger know what the loop did, and of the bytes of each result."""
         cells, ledger = self._cells, self._ledger
-        if delivered >= 0:
-            ledger.note("out", delivered)
+        for nbytes in delivered:
+            ledger.note("out", nbytes)
         ledger.launches += cells[_LAUNCHES]
         cells[_LAUNCHES] = 0
         if cells[_READS] or cells[_WRITES]:

@@ -123,13 +123,14 @@ class State(IntEnum):
     RECORDS = 33
     """Of the trace, since the session began; rather too few than too many."""
 
-    RESULT = 34
-    """The form of the result, if it is one tensor on the host, else 0; -1 if it was delivered."""
+    DELIVERED = 34
+    """1: the results lie in the arrays that waited for them, and all memory was given back."""
 
     EXPECTED = 35
-    """The form of the result that is waited for, and the array for it in the next word."""
+    """The address of how many tensors are waited for, and their forms; 0: none are. In the next
+    word the tuple of arrays for them."""
 
-    ARRAY = 36
+    ARRAYS = 36
     NOTES = 37
     """Where the next plan is noted that was for certain contents; 0: none are. Then where the notes
     begin and end."""
