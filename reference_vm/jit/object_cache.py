@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, final
 
+from reference_vm.diagnostics import CompileError, catalog
+
 VARIABLE: Final = "REFERENCE_VM_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing on disk."""
 
 PROGRAMS: Final = "REFERENCE_VM_PROGRAMS"
-"""The environment variable that may be ``off``: then whole programs are not kept."""
+"""The environment variable that may be ``off``: then whole programs are not kept (``on``)."""
 
 _FORMAT: Final = 1
 _LOG: Final = logging.getLogger(__name__)
@@ -41,8 +43,16 @@ def default_folder() -> Path | None:
 
 
 def programs_folder() -> Path | None:
-    """Return where whole programs are kept for this user, or ``None`` if nowhere."""
-    return None if os.environ.get(PROGRAMS) == "off" else default_folder()
+    """Return where whole programs are kept for this user, or ``None`` if nowhere.
+
+    Raises:
+        CompileError: `PROGRAMS` is neither ``on`` nor ``off``.
+    """
+    chosen = os.environ.get(PROGRAMS, "").strip()
+    if chosen not in ("", "on", "off"):
+        how = f"unset it to keep them; {VARIABLE} names the folder"
+        raise CompileError(catalog.invalid_option(PROGRAMS, chosen, "on or off", how))
+    return None if chosen == "off" else default_folder()
 
 
 def _chosen_folder() -> Path | None:

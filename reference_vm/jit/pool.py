@@ -23,6 +23,7 @@ from typing import Any, Final, final
 import llvmlite.binding as llvm
 import numpy as np
 
+from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.jit import pool_code
 from reference_vm.jit.machine import Machine, shared_machine
 
@@ -43,12 +44,19 @@ _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 def default_threads() -> int:
     """Return how many threads share a kernel: the processors that this process may use.
 
-    Reads the environment when called: `VARIABLE` may set a lower number; what is no number, or less
-    than 1, is not regarded.
+    Reads the environment when called: `VARIABLE` may set a lower number.
+
+    Raises:
+        CompileError: It is no number, or less than 1.
     """
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get(VARIABLE, "")
-    return min(available or 1, max(1, int(limit))) if limit.isdecimal() else available or 1
+    limit = os.environ.get(VARIABLE, "").strip()
+    if not limit:
+        return available or 1
+    if not limit.isascii() or not limit.isdecimal() or int(limit) == 0:
+        expected, how = "a number of threads, 1 or more", "unset it to use every processor"
+        raise CompileError(catalog.invalid_option(VARIABLE, limit, expected, how))
+    return min(available or 1, int(limit))
 
 
 @final

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reference_vm.diagnostics import CompileError
 from reference_vm.jit import pool_code
 from reference_vm.jit.machine import Machine
 from reference_vm.jit.object_cache import ObjectCache
@@ -115,6 +116,19 @@ def test_the_environment_limits_the_threads(monkeypatch: pytest.MonkeyPatch) -> 
     assert default_threads() == 1
     monkeypatch.setenv(VARIABLE, str(available + 5))
     assert default_threads() == available
-    for nonsense in ("many", "-1", ""):
-        monkeypatch.setenv(VARIABLE, nonsense)
-        assert default_threads() == available
+    monkeypatch.setenv(VARIABLE, "")
+    assert default_threads() == available
+
+
+@pytest.mark.parametrize("nonsense", ["many", "0", "-1", "1.5", "²", "1 2"])
+def test_a_number_of_threads_that_means_nothing_is_refused(
+    monkeypatch: pytest.MonkeyPatch, nonsense: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, nonsense)
+
+    with pytest.raises(CompileError) as caught:
+        default_threads()
+
+    said = str(caught.value)
+    assert f"REFERENCE_VM_THREADS is {nonsense!r}, expected a number of threads, 1 or more" in said
+    assert "unset it to use every processor" in said

@@ -11,8 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference_vm.diagnostics import CompileError
 from reference_vm.ir.nodes import Function
-from reference_vm.jit.object_cache import VARIABLE, ObjectCache, default_folder
+from reference_vm.jit.object_cache import (
+    PROGRAMS,
+    VARIABLE,
+    ObjectCache,
+    default_folder,
+    programs_folder,
+)
 from reference_vm.loops.code import Instruction
 from reference_vm.loops.nest import Nest
 from reference_vm.targets.numba import machine
@@ -161,3 +168,15 @@ def test_folder_is_chosen_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
     assert default_folder() == Path("/caches/reference-vm")
     monkeypatch.setenv(VARIABLE, "~nobody-at-all/kernels")
     assert default_folder() is None
+
+
+def test_programs_are_kept_unless_they_are_not_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "/some/where")
+    for kept in ("on", ""):
+        monkeypatch.setenv(PROGRAMS, kept)
+        assert programs_folder() == Path("/some/where")
+    monkeypatch.setenv(PROGRAMS, "off")
+    assert programs_folder() is None
+    monkeypatch.setenv(PROGRAMS, "of")
+    with pytest.raises(CompileError, match="REFERENCE_VM_PROGRAMS is 'of', expected on or off"):
+        programs_folder()
