@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,14 +23,28 @@ class FaultClass:
     id: str
     name: str
     feature: str | None = None
-    """What does not exist yet, so that no case can be of this class; ``None`` if cases can."""
+    """What does not exist yet, so that no case can be of this class; ``None`` if it exists."""
+
+    tests: tuple[str, ...] = ()
+    """The tests of the reference that hold it, where a case has no words for it."""
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether cases can be of this class."""
+        return self.feature is None and not self.tests
 
 
 @cache
 def fault_classes() -> Mapping[str, FaultClass]:
     """Return every class by its id, in order."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    return MappingProxyType({id_: FaultClass(id_, **entry) for id_, entry in table.items()})
+    return MappingProxyType({id_: _fault_class(id_, **entry) for id_, entry in table.items()})
+
+
+def _fault_class(
+    id_: str, name: str, feature: str | None = None, tests: Sequence[str] = ()
+) -> FaultClass:
+    return FaultClass(id_, name, feature, tuple(tests))
 
 
 def fault_of(case_id: str, key: str | None = None) -> str | None:

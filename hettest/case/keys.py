@@ -114,6 +114,7 @@ def _fault(case: Case) -> Iterator[Problem]:
     if found is None:
         known = ", ".join(fault_classes())
         yield Problem(str(case.path), None, "fault", f"{case.fault} is none of {known}")
-    elif found.feature is not None:
-        message = f"{case.fault} ({found.name}) is listed as without cases: {found.feature}"
+    elif not found.has_cases:
+        why = found.feature or "a case has no words for it"
+        message = f"{case.fault} ({found.name}) is listed as without cases: {why}"
         yield Problem(str(case.path), None, "fault", message)

@@ -49,7 +49,7 @@ def _published(corpus: Sequence[Case]) -> Published:
         clauses=tuple(sorted({clause for case in corpus for clause in case.clauses})),
         operators=tuple(operators()),
         dtypes=tuple(DTYPES),
-        faults=tuple(name for name, kind in fault_classes().items() if kind.feature is None),
+        faults=tuple(name for name, kind in fault_classes().items() if kind.has_cases),
         fault_of=_faults(corpus),
     )
 

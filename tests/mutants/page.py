@@ -62,6 +62,8 @@ def _fault_classes() -> Iterator[str]:
 def _mutants_of(kind: FaultClass) -> str:
     if kind.feature is not None:
         return f"no feature yet: {kind.feature}"
+    if kind.tests:
+        return f"no case saves a program: {', '.join(f'`{test}`' for test in kind.tests)}"
     return ", ".join(f"`{m.name}`" for m in MUTANTS if m.fault_class == kind.id)
 
 

@@ -40,6 +40,7 @@ def test_the_key_wins_over_the_folder(
         ("area/name.toml", 'fault = "C77"', "C77 is none of C01, C02"),
         ("bugs/c77_unheard_of/name.toml", "", "C77 is none of C01, C02"),
         ("area/name.toml", 'fault = "C28"', "is listed as without cases: a profiler"),
+        ("area/name.toml", 'fault = "C26"', "without cases: a case has no words for it"),
         ("area/name.toml", 'fault = "leaks"', "'leaks' does not match"),
     ],
 )
