@@ -8,14 +8,14 @@ divided by the counts, or its root is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
 from reference_vm.loops.llvm_code import memory_type
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
-from reference_vm.targets.numba.pool_vectors import STRIDES, PoolVectors, Row, reach
+from reference_vm.targets.numba.pool_vectors import PoolVectors, Row, reach
 from reference_vm.targets.numba.vectors import Lanes
 from reference_vm.types import DType
 from reference_vm.types.dtype import Kind
@@ -41,6 +41,9 @@ class PoolForm:
     dtype: DType
     lanes: Lanes | None
     """Vectors of results; ``None`` where elements are no floats."""
+
+    stride: int = 0
+    """Along a row, if it is short; otherwise 0."""
 
     def words(self) -> Words:
         return Words(2, POOL)
@@ -92,24 +95,19 @@ class _Pool:
         target = out.at(self.y, kind, out.mul(index, read["out_w"]))
         size = out.mul(out.mul(read["size_d"], read["size_h"]), read["size_w"])
         plane = out.at(self.x, kind, out.mul(channel, size))
-        self._fill(Row(plane, target, (d, h)), STRIDES)
+        self._fill(Row(plane, target, (d, h)))
         count = _count(out, self.tables, d, h) if self.form.op == "average" else "0.0"
         arguments = f"ptr {target}, ptr {self.tables['counts_w']}, double {count}"
         out.do(f"call void @end({arguments}, i64 {read['out_w']})")
 
-    def _fill(self, row: Row, strides: Sequence[int]) -> None:
-        """Fold a row's windows, by vectors if its stride is one of ``strides``."""
-        out, form, lanes = self.out, self.form, self.form.lanes
-        if not strides or lanes is None:
+    def _fill(self, row: Row) -> None:
+        """Fold a row's windows."""
+        form, lanes = self.form, self.form.lanes
+        if not form.stride or lanes is None:
             self._by_places(row)
             return
-        vectors = PoolVectors(out, lanes, form.op, form.identity, self.read, self.tables)
-        stride, *others = strides
-        out.choose(
-            out.compare("eq", self.read["stride_w"], str(stride)),
-            lambda: vectors.row(row, stride),
-            lambda: self._fill(row, others),
-        )
+        given = (lanes, form.op, form.identity, form.stride, self.read, self.tables)
+        PoolVectors(self.out, *given).row(row)
 
     def _by_places(self, row: Row) -> None:
         out, read, kind = self.out, self.read, self.form.kind

@@ -1,4 +1,4 @@
-"""Pools of vectors of results, for strides of 1 and 2 along a row: what is pooled is in registers.
+"""Pools of vectors of results, for short strides along a row: what is pooled is in registers.
 
 Results whose windows lie in the operand from end to end are done two vectors at a time; at the ends
 of a row masks say which elements of a window there are.
@@ -13,8 +13,8 @@ from typing import Final, final
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.vectors import Lanes
 
-STRIDES: Final = (1, 2)
-"""The strides along a row that there is code for."""
+LONGEST: Final = 4
+"""The longest stride along a row that there is code for."""
 
 _VECTORS: Final = 2
 
@@ -48,11 +48,12 @@ class PoolVectors:
     lanes: Lanes
     op: str
     identity: str
+    stride: int
     read: Mapping[str, Value]
     tables: Mapping[str, Value]
 
-    def row(self, row: Row, stride: int) -> None:
-        """Pool a row whose stride is ``stride``."""
+    def row(self, row: Row) -> None:
+        """Pool a row."""
         out, count = self.out, self.lanes.count
         _, low, _ = reach(out, self.tables, "0")
         _, _, high = reach(out, self.tables, out.sub(self.read["kernel_w"], "1"))
@@ -64,22 +65,22 @@ class PoolVectors:
             last = out.least(end, self.read["out_w"])
             out.choose(
                 whole,
-                lambda: self._whole(row, stride, first),
-                lambda: out.each(first, last, str(count), lambda j: self._part(row, stride, j)),
+                lambda: self._whole(row, first),
+                lambda: out.each(first, last, str(count), lambda j: self._part(row, j)),
             )
 
         out.each("0", self.read["out_w"], width, block)
 
-    def _whole(self, row: Row, stride: int, first: Value) -> None:
+    def _whole(self, row: Row, first: Value) -> None:
         out, lanes = self.out, self.lanes
-        begin = out.mul(first, str(stride))
+        begin = out.mul(first, str(self.stride))
 
         def place(source: Value, k: Value, totals: Sequence[Value]) -> Sequence[Value]:
             start = out.add(reach(out, self.tables, k)[0], begin)
             found: list[Value] = []
             for v, total in enumerate(totals):
-                at = out.add(start, str(v * lanes.count * stride))
-                value = self._load(out.at(source, lanes.element, at), stride)
+                at = out.add(start, str(v * lanes.count * self.stride))
+                value = self._load(out.at(source, lanes.element, at))
                 found.append(self._folded(total, value))
             return found
 
@@ -87,15 +88,15 @@ class PoolVectors:
             at = out.add(first, str(v * lanes.count))
             lanes.store(out, total, out.at(row.target, lanes.element, at))
 
-    def _part(self, row: Row, stride: int, first: Value) -> None:
+    def _part(self, row: Row, first: Value) -> None:
         out, lanes = self.out, self.lanes
-        begin, mask = out.mul(first, str(stride)), f"<{lanes.count} x i1>"
+        begin, mask = out.mul(first, str(self.stride)), f"<{lanes.count} x i1>"
 
         def place(source: Value, k: Value, totals: Sequence[Value]) -> Sequence[Value]:
             start, low, high = reach(out, self.tables, k)
             low, high = out.sub(low, first), out.sub(high, first)
             at = out.at(source, lanes.element, out.add(start, begin))
-            value = self._load_between(at, low, high, stride)
+            value = self._load_between(at, low, high)
             new = self._folded(totals[0], value)
             inside = self._between(low, high)
             kept = f"{lanes.type} {new}, {lanes.type} {totals[0]}"
@@ -147,27 +148,35 @@ class PoolVectors:
         inside = out.compare("ult", at, self.read[f"size_{axis}"])
         return out.step(f"select i1 {inside}, i64 {at}, i64 0"), inside
 
-    def _load(self, pointer: Value, stride: int) -> Value:
+    def _load(self, pointer: Value) -> Value:
         """Return a vector of elements a stride apart; nothing behind the last one is read."""
-        out, lanes, count = self.out, self.lanes, self.lanes.count
-        low = lanes.load(out, pointer)
-        if stride == 1:
-            return low
-        high = lanes.load(out, out.at(pointer, lanes.element, str(count - 1)))
-        order = [2 * i if 2 * i < count else 2 * i + 1 for i in range(count)]
-        return lanes.shuffled(out, low, high, order)
+        out, lanes = self.out, self.lanes
+        return self._gathered(lambda at: lanes.load(out, out.at(pointer, lanes.element, str(at))))
 
-    def _load_between(self, pointer: Value, low: Value, high: Value, stride: int) -> Value:
+    def _load_between(self, pointer: Value, low: Value, high: Value) -> Value:
         """Return a vector that has elements only from ``low`` to ``high``, of a stride apart."""
-        out, lanes, count = self.out, self.lanes, self.lanes.count
-        if stride == 1:
-            return lanes.load_masked(out, pointer, self._between(low, high))
-        first, end = out.mul(low, "2"), out.sub(out.mul(high, "2"), "1")
-        parts = []
-        for begin in ("0", str(count)):
-            mask = self._between(out.sub(first, begin), out.sub(end, begin))
-            parts.append(lanes.load_masked(out, out.at(pointer, lanes.element, begin), mask))
-        return lanes.shuffled(out, parts[0], parts[1], [2 * i for i in range(count)])
+        out, lanes, stride = self.out, self.lanes, str(self.stride)
+        first = out.mul(low, stride)
+        end = out.sub(out.mul(high, stride), str(self.stride - 1))
+
+        def load(at: int) -> Value:
+            mask = self._between(out.sub(first, str(at)), out.sub(end, str(at)))
+            return lanes.load_masked(out, out.at(pointer, lanes.element, str(at)), mask)
+
+        return self._gathered(load)
+
+    def _gathered(self, load: Callable[[int], Value]) -> Value:
+        """Return elements a stride apart out of whole vectors, the last of which ends with one."""
+        count, stride = self.lanes.count, self.stride
+        begins = [*range(0, (stride - 1) * count, count), stride * (count - 1) + 1 - count]
+        found, elements = load(begins[0]), [stride * lane for lane in range(count)]
+        kept = elements  # of the first vector as it lies; later on lanes are in their places
+        for at in begins[1:]:
+            ends = [min(count + e - at, 2 * count - 1) for e in elements]
+            order = [kept[i] if e < at else ends[i] for i, e in enumerate(elements)]
+            found = self.lanes.shuffled(self.out, found, load(at), order)
+            kept = list(range(count))
+        return found
 
     def _between(self, low: Value, high: Value) -> Value:
         out, kind = self.out, f"<{self.lanes.count} x i1>"
@@ -189,4 +198,4 @@ class PoolVectors:
                 return lanes.add(out, total, value)
 
 
-__all__ = ["STRIDES", "PoolVectors", "Row", "reach"]
+__all__ = ["LONGEST", "PoolVectors", "Row", "reach"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -19,6 +19,7 @@ from reference_vm.ops.windows import Windows, run_outputs, windows_of
 from reference_vm.targets.numba.making import Tools
 from reference_vm.targets.numba.planes import phase_ranges, phase_starts
 from reference_vm.targets.numba.pool_code import PoolForm, print_pool
+from reference_vm.targets.numba.pool_vectors import LONGEST
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.vectors import lanes, registers
@@ -83,10 +84,12 @@ class _Planner:
         windows = windows_of(self.attrs["kernel_shape"], **attrs)
         outputs = run_outputs(windows, x[2:])
         shape = (*x[:2], *outputs)
-        tables = _Tables(windows, x[2:], outputs)
-        rows = math.prod(shape[:-1])
+        tables = _Tables(*_as_one_row(windows, x[2:], outputs))
+        rows = math.prod(shape) // max(1, tables.outputs[-1])
         block = self.form.words().block(**self._values(tables))
-        entry = compiled(self.machine, "pool", self.form, lambda: print_pool(self.form))
+        stride = windows.strides[-1]
+        form = replace(self.form, stride=stride if stride <= LONGEST else 0)
+        entry = compiled(self.machine, "pool", form, lambda: print_pool(form))
         kernel: Any = windows.kernel
         work = math.prod(shape) * math.prod(kernel)
         stage = Stage(entry, block, 0, rows, work)
@@ -104,6 +107,19 @@ class _Planner:
                 counts = window_counts(tables.windows, axis, tables.sizes[axis], include)
             values[f"counts_{name}"] = tables.keep(np.asarray(counts, np.float64))
         return values
+
+
+def _as_one_row(windows: Windows, sizes: Dims, outputs: Dims) -> tuple[Windows, Dims, Dims]:
+    """Return the same pool over one axis, if windows tile each row and rows follow one another."""
+    kernel: Any = windows.kernel
+    single = all(n == 1 for n in (*kernel[:-1], *windows.strides[:-1]))
+    tiled = sizes[-1] == outputs[-1] * windows.strides[-1]
+    if not single or not tiled or any(map(any, windows.padding(sizes))):
+        return windows, sizes, outputs
+    row = windows_of(
+        kernel[-1:], strides=windows.strides[-1:], pads=None, dilations=windows.dilations[-1:]
+    )
+    return row, (math.prod(sizes),), (math.prod(outputs),)
 
 
 @final

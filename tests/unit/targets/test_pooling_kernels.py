@@ -65,11 +65,19 @@ def test_nan_is_the_greatest_of_its_windows_only() -> None:
     check(function_of("max_pool", [x], kernel_shape=(3, 3), pads=(1, 1, 1, 1)), [x])
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("width", [7, 70, 133])
 def test_rows_of_many_vectors(stride: int, width: int) -> None:
     x = np.random.default_rng(4).normal(size=(2, 3, 6, width)).astype(np.float32)
     x[1, 2, 3, width // 2] = np.nan
     for op, more in POOLS:
         windows = {"kernel_shape": (2, 3), "strides": (2, stride), "pads": (0, 1, 1, 1)}
+        check(function_of(op, [x], **windows, **more), [x])
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 4])
+def test_rows_that_windows_tile(kernel: int) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 3, 5, 3, 20)).astype(np.float32)
+    for op, more in POOLS:
+        windows = {"kernel_shape": (1, 1, kernel), "strides": (1, 1, 4)}
         check(function_of(op, [x], **windows, **more), [x])
