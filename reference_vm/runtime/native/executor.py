@@ -265,11 +265,15 @@ class NativeExecutor:
     def _tidy(self) -> None:
         """Forget what is remembered, if that is too much."""
         if self.program.is_full:
-            self._remembered.clear()
-            self._leaving.forget()
-            self._expected.clear()
-            self.program.tidy()
+            self._forget()
         self.program.room.ensure()
+
+    def _forget(self) -> None:
+        """Forget all that sizes decide."""
+        self._remembered.clear()
+        self._leaving.forget()
+        self._expected.clear()
+        self.program.tidy()
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""
@@ -378,6 +382,7 @@ class NativeExecutor:
         run.log = None
         if cells[State.LAST] or cells[State.CELL_BUMP] != cells[State.CELL_CHUNK]:
             self._call(Command.FINISH, 0)
+        self.program.memory.end()
         run.close()
         self.program.memory.close_run()
         self.program.cell_memory.close_run()
@@ -398,8 +403,8 @@ class NativeExecutor:
         self.program.memory.begin_anew()
         self.program.cell_memory.begin_anew()
         self._stack.begin_anew()
-        self._remembered.clear()
-        self.program.tidy()
+        self._cells[State.SCRATCH_BYTES] = self._cells[State.WORKSPACE_BYTES] = 0
+        self._forget()
         self._values.clear()
         self._cells[_EXPECTED] = 0
         self._count()

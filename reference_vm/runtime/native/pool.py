@@ -178,8 +178,9 @@ class HostPool:
 
     def begin(self) -> None:
         """Let the loop's count of bytes in use go on from the device's."""
-        self.end()
         cells, usage = self._cells, self.host.usage
+        if cells[_CURRENT] != self._told:  # an interrupt came between
+            self.end()
         cells[_CURRENT] = self._told = usage.current
         cells[_PEAK] = usage.peak
 
