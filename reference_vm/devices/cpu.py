@@ -124,7 +124,12 @@ class CpuDevice:
         np.copyto(host_memory.view(self, target), array)
         self.ledger.note("in", target.nbytes)
 
+    def deliver(self, nbytes: int) -> None:
+        """Raise `OutOfMemory` unless the machine has so many bytes for a caller's copy."""
+        self._allowance.deliver(nbytes)
+
     def download(self, source: Tensor) -> Any:
+        self._allowance.deliver(source.nbytes)
         array = host_memory.view(self, source).copy()
         self.ledger.note("out", source.nbytes)
         return array

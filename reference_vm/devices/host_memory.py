@@ -125,6 +125,11 @@ class Allowance:
         if not self.usage.fits(nbytes):
             raise self._refusal(nbytes)
 
+    def deliver(self, nbytes: int) -> None:
+        """Raise `OutOfMemory` unless the machine has so many bytes for a caller's copy."""
+        if not self._machine.has(nbytes):
+            raise self._refusal(nbytes, self._machine.left())
+
     def fresh(self, size: int, nbytes: int) -> Any:
         """Return a block of ``size`` bytes from the system, for what asked for ``nbytes``.
 

@@ -124,6 +124,7 @@ class SimDevice:
         self._crossed("in", target.nbytes)
 
     def download(self, source: Tensor) -> Any:
+        self._allowance.deliver(source.nbytes)
         array = self._view(source).copy()
         self._crossed("out", source.nbytes)
         return array

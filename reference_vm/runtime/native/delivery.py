@@ -69,6 +69,8 @@ class Delivery:
                 return None
             forms.append(form)
         known = [self._program.forms[form] for form in forms]
+        for one in known:
+            self._program.image.host.deliver(one.nbytes)
         tree = self._tree(pc)
         return Arrays(
             tuple(forms),

@@ -17,6 +17,7 @@ import pytest
 from onnx import parser
 
 import reference_vm as rv
+from reference_vm.devices.machine_memory import RESERVE, Machine
 from reference_vm.ir.nodes import Module
 from reference_vm.session import Session
 from tests.unit.native.both import Both, seen
@@ -210,6 +211,28 @@ def test_what_a_caller_put_counts_against_the_budget() -> None:
         with pytest.raises(rv.ExecutionError, match="out-of-memory"):
             session.put(ONES, "cpu:0")
         assert session.memory()["cpu:0"].current == 4000
+
+
+def test_result_that_the_machine_cannot_hold_twice_is_not_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = rv.parse("module { fn @main(%x: f32[n]) -> f32[n] { %r = exp(%x) return %r } }")
+    large = np.ones((6 << 20) - 100, np.float32)
+    for interpreter in (True, False):
+        session = Session(rv.compile(module), interpreter=interpreter)
+        session.run("main", ONES[:9])
+        with monkeypatch.context() as scarce:
+            scarce.setattr(Machine, "left", lambda _: RESERVE + 25 * MIB)
+            session.run("main", np.ones(1 << 20, np.float32))
+            with pytest.raises(
+                rv.ExecutionError, match=f"and the machine has {RESERVE + 25 * MIB}"
+            ):
+                session.run("main", np.ones(7 << 20, np.float32))
+            scarce.setattr(Machine, "has", lambda _, nbytes: nbytes != large.nbytes)
+            with pytest.raises(rv.ExecutionError, match="out-of-memory"):
+                session.run("main", large)
+        assert session.memory()["cpu:0"].current == 0
+        assert session.memory()["cpu:0"].peak == large.nbytes, "it was computed"
 
 
 def test_constants_count_against_the_budget() -> None:
