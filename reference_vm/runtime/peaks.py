@@ -2,9 +2,9 @@
 
 The *peak* counts what was allocated and not given back. The *bound* counts, at each record, the
 values that had been written and were still to be read, wherever they lay: no plan that keeps the
-order of the work can use less. Both count whole multiples of `ALIGNMENT` for each allocation or
-value, since no allocator can do better. Arguments that a caller keeps on the host, and constants,
-are in neither.
+order of the work can use less. Both count the bytes that are asked for, as a device does
+(`MemoryStatistics`): what it had in use before the run, and the peak, are its own peak. Arguments
+that a caller keeps on the host, and constants, are in neither.
 
 What a run gives back after its last work was kept for the caller, and counts as read at the end.
 """
@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import TypeAlias, final
 
 from reference_vm.devices.api import ALIGNMENT
 from reference_vm.runtime.trace import Access, Record
+
+_Change: TypeAlias = tuple[int, int]
+"""The place of a record, and by how many bytes the memory grows there."""
 
 
 @final
@@ -31,10 +34,23 @@ class Peak:
     bound: int
     """The most that was live at once."""
 
+    aligned: tuple[int, int] | None = None
+    """Both, in whole multiples of `ALIGNMENT` for each allocation and value, if that is known."""
+
+    def __add__(self, other: Peak) -> Peak:
+        """Return the sum of two devices' peaks."""
+        aligned = (self._aligned[0] + other._aligned[0], self._aligned[1] + other._aligned[1])
+        return Peak(self.planned + other.planned, self.bound + other.bound, aligned)
+
+    @property
+    def _aligned(self) -> tuple[int, int]:
+        return self.aligned or (self.planned, self.bound)
+
     @property
     def ratio(self) -> float:
-        """How many times the bound the peak is; 1 where nothing was allocated."""
-        return self.planned / self.bound if self.bound else 1.0
+        """How many times the bound the peak is, as allocations are aligned; 1 for no bound."""
+        planned, bound = self._aligned
+        return planned / bound if bound else 1.0
 
 
 @final
@@ -51,16 +67,22 @@ class _Value:
 def peaks(trace: Sequence[Record]) -> Mapping[str, Peak]:
     """Return the peak and the bound of each device that the run allocated memory on."""
     lives = _Lives(_end_of_work(trace))
-    held: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    held: dict[str, list[_Change]] = defaultdict(list)
     for at, record in enumerate(trace):
         if record.kind in ("alloc", "free"):
             sign = 1 if record.kind == "alloc" else -1
-            held[record.device].append((at, sign * _aligned(record.bytes)))
+            held[record.device].append((at, sign * record.bytes))
             lives.allocation(at, record)
         else:
             lives.work(at, record)
     used = lives.changes()
-    return {d: Peak(_greatest(held[d]), _greatest(used.get(d, ()))) for d in held}
+    return {d: _peak(held[d], used.get(d, ())) for d in held}
+
+
+def _peak(held: Sequence[_Change], used: Sequence[_Change]) -> Peak:
+    rounded = ([(at, _aligned(n)) for at, n in changes] for changes in (held, used))
+    planned, bound = map(_greatest, rounded)
+    return Peak(_greatest(held), _greatest(used), (planned, bound))
 
 
 def _end_of_work(trace: Sequence[Record]) -> int:
@@ -76,10 +98,12 @@ def _is_delivery(record: Record) -> bool:
 
 
 def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+    """Return a number of bytes, or of those that go, in whole multiples of `ALIGNMENT`."""
+    whole = -(-abs(nbytes) // ALIGNMENT) * ALIGNMENT
+    return whole if nbytes >= 0 else -whole
 
 
-def _greatest(changes: Sequence[tuple[int, int]]) -> int:
+def _greatest(changes: Sequence[_Change]) -> int:
     """Return the greatest sum of the changes up to a place; of one place the falls come first."""
     most = total = 0
     for _, change in sorted(changes):
@@ -135,12 +159,12 @@ class _Lives:
                 value.last = at - 1
         self.open[access.buffer].append(_Value(access.offset, access.length, at, at))
 
-    def changes(self) -> Mapping[str, list[tuple[int, int]]]:
+    def changes(self) -> Mapping[str, list[_Change]]:
         """Return, for each device, where its live bytes rise and fall, and by how much."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        found: dict[str, list[_Change]] = defaultdict(list)
         for buffer, device in self.devices.items():
             for value in (*self.open[buffer], *self.over[buffer]):
-                size = _aligned(value.length)
+                size = value.length
                 found[device] += [(value.first, size), (value.last + 1, -size)]
         return found
 

@@ -132,7 +132,7 @@ def _line(record: Record) -> str:
 def _as_json(made: Any, trace: Trace) -> str:
     tree = {
         "results": results.as_json(made),
-        "memory": {device: asdict(peak) for device, peak in peaks(trace).items()},
+        "memory": {d: {"planned": p.planned, "bound": p.bound} for d, p in peaks(trace).items()},
         "trace": [asdict(record) for record in trace],
     }
     try:

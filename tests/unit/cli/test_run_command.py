@@ -46,7 +46,7 @@ def test_results_kernels_and_transfers_are_printed(file: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0] == "result: float32[2]"
     assert "kernels on sim:0: 1" in lines
-    assert "memory on sim:0: 128 bytes at most, 128 live at once" in lines
+    assert "memory on sim:0: 16 bytes at most, 16 live at once" in lines
     assert "transfers: 3, 24 bytes" in lines
     assert any("main/%b: cpu:0 -> sim:0, 8 bytes (read for main/%t)" in line for line in lines)
 
