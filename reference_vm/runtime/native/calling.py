@@ -20,11 +20,65 @@ from reference_vm.runtime.native.layout import (
     Form,
     Frame,
     FunctionRecord,
+    Look,
     Maker,
     Slot,
+    Spot,
     State,
     Way,
 )
+
+NOWHERE: Final = -1
+PYTHONS: Final = -2
+
+DEPTH: Final = 200
+"""How deep in data types the loop looks for a size."""
+
+
+def find_size(look: int, base: int, depth: int) -> int:
+    """Return the size of a hidden symbol; `NOWHERE` if no tensor tells, `PYTHONS` if Python must.
+
+    Constructors are looked into by recursion, but no deeper than ``depth``.
+    """
+    for i in range(load(look, Look.COUNT)):
+        spot = look + (Look.SPOTS + i * Spot.WORDS) * WORD
+        slot = base + load(spot, Spot.PLACE) * WORD
+        inside = load(spot, Spot.INSIDE)
+        found = PYTHONS
+        if inside == 0:
+            form = load(slot, Slot.FORM)
+            if load(slot, Slot.REFERENCE) > 0 and form != 0:
+                return load(form, Form.DIMS + load(spot, Spot.AXIS))
+        else:
+            cell = cell_of(slot)
+            if cell != 0 and depth > 0:
+                maker = load(cell, Cell.MAKER)
+                inner = load(inside, load(maker, Maker.TAG))
+                if load(maker, Maker.SLOTS) == load(inner, Look.SLOTS):
+                    found = find_size(inner, cell, depth - 1)
+        if found != NOWHERE:
+            return found
+    return NOWHERE
+
+
+def find_sizes(hidden: int, frame: int, sizes: int) -> int:
+    """Write the sizes of a function's hidden symbols; return 0 if Python must find them."""
+    for i in range(load(hidden, 0)):
+        size = find_size(load(hidden, 1 + i), frame, DEPTH)
+        if size == PYTHONS:
+            return 0
+        store(sizes, i, 0 if size == NOWHERE else size)
+    return 1
+
+
+def is_of_sizes(way: int, count: int, hidden: int, sizes: int) -> int:
+    """Whether a remembered call was one with hidden symbols of these sizes."""
+    if hidden == 0:
+        return 1
+    for i in range(load(hidden, 0)):
+        if load(way, Way.FORMS + count + i) != load(sizes, i):
+            return 0
+    return 1
 
 
 def is_like_call(way: int, slots: int, count: int) -> int:
@@ -40,18 +94,21 @@ def is_like_call(way: int, slots: int, count: int) -> int:
     return 1
 
 
-def find_instance(function: int, slots: int) -> int:
-    """Return the instance of a function for the arguments in slots; 0 if Python must find it."""
+def find_instance(state: int, function: int, frame: int) -> int:
+    """Return the instance of a function for the arguments in a frame; 0 if Python must find it."""
     only = load(function, FunctionRecord.INSTANCE)
     if only != 0:
         return only
-    if load(function, FunctionRecord.HIDDEN):
+    hidden = load(function, FunctionRecord.HIDDEN)
+    sizes = load(state, State.NUMBERS)
+    if hidden < 0 or (hidden != 0 and find_sizes(hidden, frame, sizes) == 0):
         return 0
+    slots = frame + Frame.SLOTS * WORD
     count = load(function, FunctionRecord.PARAMETERS)
     way = load(function, FunctionRecord.WAYS)
     before = 0
     while way != 0:
-        if is_like_call(way, slots, count):
+        if is_like_call(way, slots, count) and is_of_sizes(way, count, hidden, sizes):
             if before != 0:
                 store(before, Way.NEXT, load(way, Way.NEXT))
                 store(way, Way.NEXT, load(function, FunctionRecord.WAYS))
@@ -86,13 +143,13 @@ def put_captured(inner: int, cell: int) -> int:
     return Frame.SLOTS + words
 
 
-def enter(inner: int, function: int, at: int) -> int:
+def enter(state: int, inner: int, function: int, at: int) -> int:
     """Make a frame of a function of the words that hold its arguments, and end at ``at``.
 
     Returns:
         The instance that the arguments choose; 0 if Python must find it.
     """
-    instance = find_instance(function, inner + Frame.SLOTS * WORD)
+    instance = find_instance(state, function, inner)
     store(inner, Frame.FUNCTION, function)
     store(inner, Frame.INSTANCE, instance)
     for i in range(at, load(function, FunctionRecord.FRAME_WORDS)):
@@ -128,7 +185,7 @@ def invoke(state: int, frame: int, pc: int) -> int:
     inner = next_frame(state, frame, function)
     if inner < 0:
         return -1
-    if enter(inner, function, put_arguments(inner, Frame.SLOTS, frame, places)) == 0:
+    if enter(state, inner, function, put_arguments(inner, Frame.SLOTS, frame, places)) == 0:
         return 0
     return push(state, frame, inner, places + (1 + load(places, 0)) * WORD, load(pc, 2))
 
@@ -142,7 +199,8 @@ def tail_invoke(state: int, frame: int, pc: int) -> int:
     inner = next_frame(state, frame, function)
     if inner < 0:
         return -1
-    if enter(inner, function, put_arguments(inner, Frame.SLOTS, frame, pc + 2 * WORD)) == 0:
+    at = put_arguments(inner, Frame.SLOTS, frame, pc + 2 * WORD)
+    if enter(state, inner, function, at) == 0:
         return 0
     return replace(frame, inner)
 
@@ -168,7 +226,8 @@ def apply(state: int, frame: int, pc: int) -> int:
     inner = next_frame(state, frame, function)
     if inner < 0:
         return -1
-    if enter(inner, function, put_arguments(inner, put_captured(inner, cell), frame, places)) == 0:
+    at = put_arguments(inner, put_captured(inner, cell), frame, places)
+    if enter(state, inner, function, at) == 0:
         return 0
     take_apart(state, cell)
     return push(state, frame, inner, places + (1 + load(places, 0)) * WORD, load(pc, 2))
@@ -184,7 +243,7 @@ def tail_apply(state: int, frame: int, pc: int) -> int:
     if inner < 0:
         return -1
     at = put_arguments(inner, put_captured(inner, cell), frame, pc + 4 * WORD)
-    if enter(inner, function, at) == 0:
+    if enter(state, inner, function, at) == 0:
         return 0
     take_apart(state, cell)
     return replace(frame, inner)
@@ -242,6 +301,9 @@ def give(state: int, frame: int, pc: int) -> int:
 
 
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    find_size,
+    find_sizes,
+    is_of_sizes,
     is_like_call,
     find_instance,
     next_frame,

@@ -210,7 +210,8 @@ class FunctionRecord(IntEnum):
     """The first of the calls that are remembered (`Way`)."""
 
     HIDDEN = 5
-    """1: a symbol is told by what lies in a data type, so that only Python can call it."""
+    """The address of how many symbols only values inside data types tell, then where to look for
+    each (`Look`); 0: there are none, -1: only Python can tell them."""
 
     PARAMETERS = 6
     """Slots of the parameters."""
@@ -224,7 +225,32 @@ class Way(IntEnum):
     NEXT = 0
     INSTANCE = 1
     FORMS = 2
-    """Of each slot of the parameters; 0 for a cell."""
+    """Of each slot of the parameters, 0 for a cell; then the sizes of hidden symbols."""
+
+
+class Look(IntEnum):
+    """Where a size may be found: in one of these spots, the first that has a tensor."""
+
+    SLOTS = 0
+    """How many slots there are, so that no other values are looked at."""
+
+    COUNT = 1
+    SPOTS = 2
+
+
+class Spot(IntEnum):
+    """A slot to look at."""
+
+    PLACE = 0
+    """In words from the frame or the cell."""
+
+    AXIS = 1
+    """Of a tensor."""
+
+    INSIDE = 2
+    """Of a data type: the address of one look for each constructor. Of a tensor 0."""
+
+    WORDS = 3
 
 
 class Instance(IntEnum):

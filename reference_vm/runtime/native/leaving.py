@@ -294,17 +294,18 @@ class Leaving:
             inner = self.stack.push(record, instance, words, back, slot)
         if tree_of(code.result) != self._expected(inner):
             store(inner, Frame.TARGET, -abs(load(inner, Frame.TARGET)))
-        if code.symbols and not code.hidden_symbols:
-            self._remember_call(record, instance, inner)
+        if code.symbols:
+            sizes = [callee.symbols[code.symbols.index(s)] for s in code.hidden_symbols]
+            self._remember_call(record, instance, inner, sizes)
 
-    def _remember_call(self, record: int, instance: int, inner: int) -> None:
+    def _remember_call(self, record: int, instance: int, inner: int, sizes: Sequence[int]) -> None:
         """Let the loop choose an instance by itself for arguments like those of a frame."""
         count = load(record, FunctionRecord.PARAMETERS)
         words = read(inner + Frame.SLOTS * WORD, count * SLOT)
         slots = [words[i : i + SLOT] for i in range(0, len(words), SLOT)]
         forms = [0 if s[Slot.REFERENCE] <= CELLS else s[Slot.FORM] for s in slots]
         if all(f or s[Slot.REFERENCE] <= CELLS for f, s in zip(forms, slots, strict=True)):
-            self.program.add_way(record, instance, forms)
+            self.program.add_way(record, instance, [*forms, *sizes])
 
     def _expected(self, frame: int) -> Tree:
         """Return the tree of the register for the result of a frame."""

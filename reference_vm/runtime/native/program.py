@@ -15,6 +15,7 @@ from reference_vm.runtime.image import Image
 from reference_vm.runtime.native.cell_memory import CellMemory
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, read, write
+from reference_vm.runtime.native.hidden import hidden_record
 from reference_vm.runtime.native.layout import (
     CONSTANT,
     WORD,
@@ -113,7 +114,10 @@ class NativeProgram:
         return found
 
     def add_way(self, record: int, instance: int, forms: Sequence[int]) -> None:
-        """Remember the instance that a function was called with for arguments of these forms."""
+        """Remember the instance that a function was called with for arguments of these forms.
+
+        After the forms stand the sizes of its hidden symbols.
+        """
         length, at = 0, load(record, FunctionRecord.WAYS)
         while at:
             length, at = length + 1, load(at, Way.NEXT)
@@ -205,7 +209,7 @@ class NativeProgram:
             write(at, linked(code, starts.__getitem__, self._records.put))
             function = self.image.executable.functions[number]
             slots = sum(count(tree_of(p.type)) for p in function.params)
-            hidden = int(bool(function.hidden_symbols))
+            hidden = hidden_record(self.image.executable, function, self._records)
             write(self.records[number], [number, at, code.frame_words, 0, 0, hidden, slots])
             at += 8 * size
 

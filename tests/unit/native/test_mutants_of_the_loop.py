@@ -102,10 +102,10 @@ def same_instance(instance: int, frame: int, pc: int) -> int:
     return to
 
 
-def any_call(function: int, slots: int) -> int:
+def any_call(state: int, function: int, frame: int) -> int:
     """Call with the symbols of the last call."""
     way = load(function, FunctionRecord.WAYS)
-    return load(way, Way.INSTANCE) if way else _find_instance(function, slots)
+    return load(way, Way.INSTANCE) if way else _find_instance(state, function, frame)
 
 
 def one_byte(address: int) -> int:
@@ -161,6 +161,11 @@ def shared_again(state: int, cell: int) -> int:
     return 0
 
 
+def nowhere(look: int, base: int, depth: int) -> int:
+    """Find no size in any data type."""
+    return calling.NOWHERE
+
+
 def nothing_captured(inner: int, cell: int) -> int:
     """Put nothing before the arguments."""
     return int(Frame.SLOTS)
@@ -211,6 +216,8 @@ MUTANTS = {
     "launch not counted": Mutant({(loop, "launch_one"): uncounted, (loop, "launch"): uncounted}),
     "stale fact": Mutant({(moves, "find_memo"): first_memo}),
     "stale symbols": Mutant({(loop, "match_dims"): same_instance}),
+    "hidden sizes not looked at": Mutant({(calling, "is_of_sizes"): always}),
+    "hidden size not found": Mutant({(calling, "find_size"): nowhere}),
     "stale call": Mutant({(calling, "find_instance"): any_call}),
     "half of a scalar": Mutant({(moves, "load_byte"): one_byte}),
     "arrays not looked at": Mutant({(entering, "is_like"): unlike}),
