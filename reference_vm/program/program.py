@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Union, final
+from typing import Final, Union, final
 
-from reference_vm.bytecode.executable import Executable
+from reference_vm.bytecode.executable import Executable, FunctionCode
 from reference_vm.ir.nodes import Binding, Constant, Function, Module, Weight
 from reference_vm.ir.rewrite import rebuild
 from reference_vm.program.saving import save
@@ -47,6 +47,20 @@ class ModuleText:
         return (replace(binding, value=constant),)
 
 
+_SHOWN: Final = 3
+"""How many entries, and parameters of each, one line shows."""
+
+
+def _signature(code: FunctionCode) -> str:
+    params = [f"%{p.name}: {p.type}" for p in code.params]
+    more = ["…"] if len(params) > _SHOWN else []
+    text = f"@{code.name}({', '.join([*params[:_SHOWN], *more])}) -> {code.result}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_LONGEST: Final = 160
+
+
 @final
 @dataclass(frozen=True)
 class Program:
@@ -69,6 +83,26 @@ class Program:
     """Whether every tensor certainly has the dims that the bytecode says, lies inside its storage
     and is there when it is read, as is so of what the compiler makes. Of a loaded program the
     verifier says it; where it cannot tell, the interpreter runs the program, and looks."""
+
+    def __repr__(self) -> str:
+        """Return one line: the entries with their types, the devices, and how much there is."""
+        entries = [_signature(f) for f in self.executable.functions if f.entry]
+        more = [f"{len(entries) - _SHOWN} more"] if len(entries) > _SHOWN else []
+        shown = "; ".join([*entries[:_SHOWN], *more])
+        devices = ", ".join(map(str, self.executable.devices))
+        counts = ", ".join(
+            f"{n} {what.removesuffix('s') if n == 1 else what}" for what, n in self.size().items()
+        )
+        return f"<Program {shown} on {devices}: {counts}>"
+
+    def size(self) -> Mapping[str, int]:
+        """Return how many instructions, kernels and constants there are."""
+        executable = self.executable
+        return {
+            "instructions": sum(len(f.instructions) for f in executable.functions),
+            "kernels": len(executable.kernels),
+            "constants": len(executable.constants),
+        }
 
     @cached_property
     def module(self) -> Module:

@@ -72,7 +72,5 @@ def contents(program: Program) -> dict[str, Any]:
     return {
         "entries": [f.name for f in executable.functions if f.entry],
         "devices": list(map(str, executable.devices)),
-        "instructions": sum(len(f.instructions) for f in executable.functions),
-        "kernels": len(executable.kernels),
-        "constants": len(executable.constants),
+        **program.size(),
     }

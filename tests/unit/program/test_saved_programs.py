@@ -200,3 +200,18 @@ def test_a_file_that_stood_there_is_replaced_and_nothing_else_is_left(tmp_path: 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(rv.CompileError, match=r"unwritable-program.*No such file"):
         EXAMPLES["branches"].program().save(tmp_path / "missing" / "a.rvm")
+
+
+def test_a_program_is_shown_on_one_line() -> None:
+    shown = repr(EXAMPLES["placed"].program())
+
+    assert shown.startswith("<Program @main(%a: f32[n, 4] @")
+    assert ") -> (f32[n, 4] @host, f32[n] @accel) on cpu:0, sim:0: " in shown
+    assert shown.endswith(" kernels, 1 constant>")
+    entries = "".join(f"fn @f{i}(%x: f32[{i}]) -> f32[{i}] {{ return %x }}" for i in range(9))
+    assert "@f2(%x: f32[2] @host) -> f32[2] @host; 6 more on cpu:0" in repr(
+        rv.compile(rv.parse(f"module {{ {entries} }}"))
+    )
+    params = ", ".join(f"%p{i}: f32[{i}]" for i in range(99))
+    many = rv.compile(rv.parse(f"module {{ fn @main({params}) -> f32[0] {{ return %p0 }} }}"))
+    assert "%p2: f32[2] @host, …) -> f32[0] @host on cpu:0: " in repr(many)
