@@ -3,7 +3,8 @@
 Both factors are read along k, as they lie: nothing is packed, and rows may overlap, so that frames
 of a signal are rows a step apart. A tile keeps as many vectors of partial sums as a vector has
 lanes; in the end they are folded into one vector, the tile's results. A single column takes tiles
-that are one column wide. At the edges a tile takes the last row again, and stores it again.
+that are one column wide, and so do short rows where that lets the results be stored as they are. At
+the edges a tile takes the last row again, and stores it again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from reference_vm.targets.numba.vectors import Lanes
 COLUMNS: Final = 4
 """Tiles side by side that are done before the next rows: their part of ``b`` stays in cache."""
 
+_SHORT: Final = 4
+"""Vectors in a row up to which storing the results takes longer than the sums."""
+
 _TILE: Final = (
     *("ptr %a", "i64 %a_row", "ptr %b", "i64 %b_row", "i64 %depth"),
     *("ptr %first", "i64 %first_row", "i64 %first_col"),
@@ -25,7 +29,8 @@ _TILE: Final = (
 )
 """What a tile is given: places of its corner, distances in elements, how much is left."""
 
-_DOTS: Final = (*_TILE[:11], "i64 %m", "i64 %m_end", "i64 %p", "i64 %p_end")
+DOTS: Final = (*_TILE[:11], "i64 %m", "i64 %m_end", "i64 %p", "i64 %p_end")
+"""The parameters of ``@dots``: the rows and columns that it does come last."""
 
 
 @final
@@ -46,10 +51,14 @@ class Product:
     c_col: Value
 
     def call(self, out: Assembly, rows: tuple[Value, Value], columns: tuple[Value, Value]) -> None:
-        named = [getattr(self, argument.split("%")[1]) for argument in _DOTS[:11]]
-        listed = zip(_DOTS, [*named, *rows, *columns], strict=True)
-        arguments = ", ".join(f"{a.split()[0]} {value}" for a, value in listed)
-        out.do(f"call void @dots({arguments})")
+        """Write a call that does the rows and columns from one place to another."""
+        out.do(f"call void @dots({', '.join(self.arguments(rows, columns))})")
+
+    def arguments(self, rows: tuple[Value, Value], columns: tuple[Value, Value]) -> list[str]:
+        """Return the arguments of such a call, with their types."""
+        named = [getattr(self, argument.split("%")[1]) for argument in DOTS[:11]]
+        listed = zip(DOTS, [*named, *rows, *columns], strict=True)
+        return [f"{argument.split()[0]} {value}" for argument, value in listed]
 
 
 def tile_columns(lanes: Lanes) -> int:
@@ -155,7 +164,7 @@ def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int, relu: b
 
 def _print_loops(out: Assembly, lanes: Lanes) -> None:
     width, block = tile_columns(lanes), str(block_columns(lanes))
-    with out.function(f"define internal void @dots({', '.join(_DOTS)}) noinline nounwind"):
+    with out.function(f"define internal void @dots({', '.join(DOTS)}) noinline nounwind"):
 
         def tiles(name: str, height: int, columns: int) -> Callable[[Value], None]:
             def some(p: Value) -> None:
@@ -168,10 +177,15 @@ def _print_loops(out: Assembly, lanes: Lanes) -> None:
 
             return some
 
+        short = out.both(
+            out.compare("eq", "%first_row", "1"),
+            out.compare("eq", "%c_row", "1"),
+            out.compare("sle", "%depth", str(_SHORT * lanes.count)),
+        )
         single = out.compare("eq", out.sub("%p_end", "%p"), "1")
         out.choose(
-            single,
-            lambda: tiles("tall", lanes.count, 1)("%p"),
+            out.step(f"or i1 {single}, {short}"),
+            lambda: out.each("%p", "%p_end", block, tiles("tall", lanes.count, 1)),
             lambda: out.each("%p", "%p_end", block, tiles("wide", lanes.count // width, width)),
         )
 
@@ -191,4 +205,4 @@ def _call_tile(out: Assembly, lanes: Lanes, name: str, m: Value, p: Value) -> No
     out.do(f"call void @{name}({', '.join(arguments)})")
 
 
-__all__ = ["Product", "block_columns", "print_dots", "tile_columns"]
+__all__ = ["DOTS", "Product", "block_columns", "print_dots", "tile_columns"]

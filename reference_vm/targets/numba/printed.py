@@ -32,6 +32,7 @@ _PRINTERS: Final = (
     "product_words.py",
     "rounding.py",
     "rows.py",
+    "shared_dots.py",
     "taps.py",
     "tree_code.py",
     "vectors.py",

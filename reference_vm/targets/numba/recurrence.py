@@ -17,15 +17,18 @@ from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
 from reference_vm.targets.numba.dots import Product, print_dots, tile_columns
 from reference_vm.targets.numba.gates import Activation, GruForm, LstmForm, RowFunction
+from reference_vm.targets.numba.shared_dots import POOL, Shared, print_shared
 from reference_vm.targets.numba.vectors import Lanes
 from reference_vm.types import DType
 
 STEPS: Final = (
     *("steps", "batch", "hidden", "blocks", "backward"),
     *("inputs", "summed", "states", "aside"),
+    *POOL,
 )
 """The words of the block: sizes; how many blocks of sequences; whether the first direction goes
-backward; where the inputs' share, the summed gates, the states and other vectors lie."""
+backward; where the inputs' share, the summed gates, the states and other vectors lie; the pool,
+which the products of a step are shared by."""
 
 BIAS: Final = ("bias", "rows", "both")
 """The words of the block: where summed biases go; how many a direction has; how many of them get
@@ -149,6 +152,7 @@ def print_steps(form: CellForm, ops: Mapping[str, OpDef]) -> str:
     """Return the kernel of all steps; its range counts directions and blocks of sequences."""
     out = Assembly()
     print_dots(out, form.lanes)
+    print_shared(out, form.lanes)
     _print_copy(out, form.lanes.element)
     rows = [_row_functions(form, used, index, ops) for index, used in enumerate(form.activations)]
     for functions in rows:
@@ -219,6 +223,8 @@ class _Steps:
         self.hidden = self.read["hidden"]
         self.gates = out.mul(self.hidden, str(form.gate_count))
         self.width = str(tile_columns(form.lanes))
+        run, state = words.pointer(out, "pool_run"), words.pointer(out, "pool_state")
+        self.pool = Shared(run, state, self.read["threads"])
         self.zero = out.step(f"alloca {self.element}")
         out.store(self.element, "0.0", self.zero)
 
@@ -319,7 +325,7 @@ class _Steps:
             *(self.weights, self.hidden, states, distance, self.hidden),
             *(first, row, column, self.sums, "1", self.gates),
         )
-        product.call(out, (m(gate), m(end)), (self.first, self.last))
+        self.pool.call(out, product, (m(gate), m(end)), (self.first, self.last))
 
     def _state_bias(self) -> tuple[Value, Value, Value]:
         out, given = self.out, self.form.operands.bias

@@ -213,7 +213,7 @@ class _Stages:
     def _steps(self, inputs: int, sequences: int) -> None:
         form = self.form
         blocks = -(-self.batch // tile_columns(form.lanes))
-        words = form.words(STEPS)
+        words, pool = form.words(STEPS), self.planner.tools.pool
         block = words.block(
             steps=self.steps,
             batch=self.batch,
@@ -224,6 +224,9 @@ class _Stages:
             summed=self._room(sequences * self.rows),
             states=self._room(2 * form.state_count * sequences * self.hidden),
             aside=self._room(sequences * self.hidden),
+            pool_run=pool.run_address,
+            pool_state=pool.state,
+            threads=pool.threads,
         )
         ops = self.planner.tools.ops
         work = self.steps * sequences * self.rows * self.hidden

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_vm.ir.nodes import Binding, Block, Call, Function, Operand, Var
+from reference_vm.jit import pool_code
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import infer_call
+from reference_vm.targets.numba.staged import StagedKernel
+from reference_vm.targets.numba.target import NumbaTarget
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.arrays import from_numpy
-from tests.unit.targets.judged import check
+from tests.unit.targets.judged import check, native
 
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
@@ -98,3 +101,24 @@ def test_a_layer_without_steps_gives_the_states_it_was_given(op: str) -> None:
     operands = _operands(op, (0, 2, 3, 5), "forward", (True, False, True, False), "f4")
     function, given_ = _layer(op, operands)
     check(function, given_)
+
+
+@pytest.mark.parametrize(
+    ("op", "linear"), [("lstm", False), ("gru", False), ("gru", True), ("rnn", False)]
+)
+def test_large_products_of_a_step_are_shared_and_the_bits_stay(op: str, linear: bool) -> None:
+    steps = 5
+    operands = _operands(op, (steps, 1, 7, 300), "forward", (True, False, True, False), np.float32)
+    attrs = {"linear_before_reset": linear} if op == "gru" else {}
+    function, given = _layer(op, operands, hidden_size=300, **attrs)
+    found = []
+    for threads in (1, 3):
+        kernel = native(function, NumbaTarget(threads=threads))
+        assert isinstance(kernel, StagedKernel)
+        before = kernel.pool._state[pool_code.TICKET] & 0xFFFFFFFF
+        found.append(kernel(np, given, [None] * len(kernel.dtypes)))
+        jobs = (kernel.pool._state[pool_code.TICKET] & 0xFFFFFFFF) - before
+        assert jobs >= steps if threads > 1 else jobs == 0
+        kernel.pool.stop()
+    for one, other in zip(*found, strict=True):
+        assert one.tobytes() == other.tobytes()
