@@ -28,6 +28,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "isolation_cost": (),
         "ir_scale": ("30000",),
         "chain_compile": (),
+        "data_types": (),
         "minilm_compile": (),
         "verdicts": (),
         "minilm": (),

@@ -8,9 +8,12 @@ and a session runs it unless it is asked not to. How it is made:
   them.
 * `loop` is the loop, written in the language of `jit.words`.
 * `forms` gives each dtype and shape one address, so that two tensors are of one form if a word is
-  equal; `plans` keeps what a kernel needs for operands of given forms; `instances` keeps what a
-  function's symbols decide: sizes, forms, and the plan that each launch found last.
-* `crossing` takes values between the loop and Python, where the loop leaves what it cannot do: the
+  equal; `plans` keeps what a kernel needs for operands of given forms; an *instance*
+  (`program`) keeps what a function's symbols decide: sizes, forms, and the plan that each launch
+  found last.
+* `cells` are values of data types and closures; `makers` what they are made by, and `trees` how
+  values lie in slots.
+* `values` takes values between the loop and Python, and `leaving` does what the loop leaves: the
   interpreter's own step does that one instruction, and the loop goes on.
 * `executor` runs a function; `path` makes the trace from the way that the run took.
 

@@ -26,7 +26,8 @@ def without_native(target: str | None, interpreter: bool, proven: bool = True) -
     if target == "numpy":
         return ("runs are interpreted, since NumPy's kernels are called from Python",)
     if importlib.util.find_spec("llvmlite") is None:
-        return ("runs are interpreted, which is slower: pip install 'hettest[numba]'",)
+        how = "pip install 'hettest[numba]'"
+        return (f"runs are interpreted, which is slower, since llvmlite is not installed: {how}",)
     return ()
 
 

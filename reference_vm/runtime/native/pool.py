@@ -97,8 +97,15 @@ class HostPool:
         return True
 
     def grow_table(self) -> None:
-        """Double the number of buffers that there can be."""
+        """Double the number of buffers that there can be.
+
+        Raises:
+            OutOfMemory: References have no room for as many.
+        """
         old = self._table
+        if 2 * old.size // BufferEntry.WORDS > INDEX_MASK + 1:
+            usage = self.host.usage
+            raise OutOfMemory(self.host.name, old.nbytes, usage.current, usage.statistics().limit)
         self._table = aligned_words(2 * old.size)
         self._table[: old.size] = old
         store(self._state, State.BUFFERS, address_of(self._table))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+from contextlib import suppress
+
 import pytest
 
+from reference_vm.diagnostics import ExecutionError
 from reference_vm.runtime.native import executor
 from reference_vm.session import Session
 from tests.unit.native.both import Both
@@ -29,6 +33,28 @@ def test_more_launches_with_contents_than_there_is_room_to_note_them(
         both.check("main", *args)
 
     assert both.native.left_to_python()["Launch slice"] > 20
+
+
+@pytest.mark.parametrize("name", sorted(set(DATA) - {"list of tensors elsewhere"}))
+def test_data_types_and_closures_stay_in_the_loop(name: str) -> None:
+    session, (args, *_) = Session(DATA[name].compiled()), DATA[name].calls
+    for _ in range(2):
+        with suppress(ExecutionError):  # of a function that is a result
+            session.run("main", *args)
+
+    calls = {left for left in session.left_to_python() if not left.startswith(_SIZES)}
+    assert calls == set()
+
+
+_SIZES = ("Invoke", "MatchCast")
+"""What is left to Python once for each set of sizes."""
+
+
+def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+
+    (note,) = Session(SAMPLES["chain"].compiled()).notes
+    assert "llvmlite is not installed: pip install 'hettest[numba]'" in note
 
 
 def test_what_python_did_is_counted() -> None:

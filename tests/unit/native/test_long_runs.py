@@ -11,7 +11,7 @@ from reference_vm.runtime.native import executor, path
 from reference_vm.runtime.trace import Trace
 from reference_vm.session import Session
 from tests.unit.native.both import Both, renamed
-from tests.unit.native.data_programs import DATA
+from tests.unit.native.data_programs import BUILD, DATA, LIST_TYPE
 from tests.unit.native.programs import LOOP, SAMPLES, Sample, X, number
 
 KEPT = 60
@@ -58,6 +58,24 @@ def test_a_million_rounds_are_run_and_the_end_of_the_trace_is_there() -> None:
     np.testing.assert_array_equal(result, x)
     assert session.memory()["cpu:0"].current == before
     assert session.memory()["cpu:0"].peak < 200
+
+
+def test_a_list_of_very_many_pairs_is_given_back_at_once() -> None:
+    text = f"""{LIST_TYPE}
+    fn @main(%n: i64[], %x: f32[4]) -> f32[4] {{
+      %nil: List[f32[4]] = Nil()
+      %l = @build(%n, %x, %nil)
+      %r = match %l {{ Cons(%h, %_) => {{ yield %h }} Nil => {{ yield %x }} }}
+      return %r
+    }}
+    {BUILD}"""
+    session, x = Session(Sample(text, []).compiled(), trace=False), np.zeros(4, np.float32)
+    before = session.memory()["cpu:0"].current
+    for _ in range(2):
+        np.testing.assert_array_equal(session.run("main", number(300_000), x), x)
+
+    assert session.memory()["cpu:0"].current == before
+    assert session.memory()["cpu:0"].peak >= 300_000 * x.nbytes
 
 
 def test_a_recursion_is_a_hundred_thousand_deep() -> None:
