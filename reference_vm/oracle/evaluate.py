@@ -60,7 +60,17 @@ from reference_vm.oracle.definition import Operands
 from reference_vm.oracle.estimate import Estimate, Result, Rounding
 from reference_vm.oracle.repetition import in_closures, repeated
 from reference_vm.source import Span
-from reference_vm.types import Attrs, ShapeType, TensorType, Type
+from reference_vm.types import (
+    AdtType,
+    Attrs,
+    Shape,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    substitute_params,
+    tensors,
+)
 from reference_vm.types import dim as dims
 from reference_vm.types.arrays import from_numpy, to_numpy
 
@@ -102,6 +112,41 @@ class _Walk:
 
     visit: Visit | None = None
 
+    def bind(self, type_: Type | None, value: Any, symbols: dict[str, int]) -> None:
+        """Give the symbols that stand alone as dims of a type the sizes that a value has."""
+        if type_ is None:
+            return
+        missing = _told_by(type_) - symbols.keys()
+        stack: list[tuple[Type, Any]] = [(type_, value)]
+        while stack and missing:
+            top, found = stack.pop()
+            match top:
+                case TensorType(shape=asked) if isinstance(found, Estimate):
+                    sizes = found.value.shape
+                case ShapeType(dims=asked):
+                    sizes = found
+                case TupleType(items=items):
+                    stack.extend(zip(reversed(items), reversed(found), strict=True))
+                    continue
+                case AdtType():
+                    stack.extend(self._fields(top, found))
+                    continue
+                case _:
+                    continue
+            for axis, symbol in _lone_symbols(asked):
+                symbols.setdefault(symbol, int(sizes[axis]))
+                missing.discard(symbol)
+
+    def _fields(self, type_: AdtType, value: Sequence[Any]) -> Iterator[tuple[Type, Any]]:
+        """Yield the fields of a value of a data type with their types, the last one first."""
+        name, *fields = value
+        for adt in self.module.adts:
+            for constructor in adt.constructors:
+                if constructor.name == name:
+                    given = dict(zip(adt.params, type_.args, strict=True))
+                    types = [substitute_params(t, given) for t in constructor.fields]
+                    yield from zip(reversed(types), reversed(fields), strict=True)
+
     def function(self, function: Function, args: Sequence[Any], depth: int) -> Steps[Result]:
         closure = _Closure(function.name, function.params, function.body, {}, {})
         return self.applied(closure, args, depth)
@@ -112,7 +157,7 @@ class _Walk:
         environment = {**closure.environment, **dict(zip(closure.params, args, strict=True))}
         symbols = dict(closure.symbols)
         for param, argument in zip(closure.params, args, strict=True):
-            _bind_symbols(param.type, argument, symbols)
+            self.bind(param.type, argument, symbols)
         return self.block(closure.where, closure.body, environment, symbols, depth)
 
     def block(
@@ -151,7 +196,7 @@ class _Walk:
             case Call() as call:
                 result = self.call(call, environment, seen)
                 if call.op == "match_cast":
-                    _bind_symbols(binding.var.type, result, symbols)
+                    self.bind(binding.var.type, result, symbols)
                 return result
             case Constant(dtype=dtype, shape=shape, data=data):
                 array = np.frombuffer(data, to_numpy(dtype)).reshape(shape)
@@ -290,16 +335,17 @@ def _reads(binding: Binding) -> Iterator[Var]:
             stack.extend(b.value for b in block.bindings())
 
 
-def _bind_symbols(type_: Type | None, value: Any, symbols: dict[str, int]) -> None:
-    if isinstance(type_, TensorType) and isinstance(value, Estimate):
-        asked, found = type_.shape, value.value.shape
-    elif isinstance(type_, ShapeType) and isinstance(value, tuple):
-        asked, found = type_.dims, value
-    else:
-        return
-    for dim, size in zip(asked or (), found, strict=False):
+def _lone_symbols(asked: Shape | None) -> Iterator[tuple[int, str]]:
+    """Yield the symbols that stand alone as a dim, each with its axis."""
+    for axis, dim in enumerate(asked or ()):
         if isinstance(dim, dims.Poly) and dim == dims.symbol(str(dim)):
-            symbols.setdefault(str(dim), int(size))
+            yield axis, str(dim)
+
+
+def _told_by(type_: Type) -> set[str]:
+    """Return the symbols that a value of a type tells."""
+    shapes = [type_.dims] if isinstance(type_, ShapeType) else [t.shape for t in tensors(type_)]
+    return {symbol for shape in shapes for _, symbol in _lone_symbols(shape)}
 
 
 def to_result(argument: Argument) -> Result:
