@@ -10,6 +10,7 @@ Options of a program (`Options.extra`) turn watching off, and reach the compiler
 =================  ============================================================================
 ``intermediates``  keep what kernels read and computed (default true)
 ``checked``        poison dead memory (default true)
+``precompute``     run once, while compiling, what depends on constants alone (default true)
 ``fuse``           fuse operators (default true)
 ``executor``       ``numpy`` or ``numba``
 ``place``          patterns of names, ``("layer.1/*=accel",)``
@@ -118,7 +119,7 @@ class Backend:
         keep, checked = extra.pop("intermediates", True), extra.pop("checked", True)
         doubled = None if options.perturb is None else DeviceName.parse(options.perturb)
         if doubled is not None:
-            extra["fuse"] = False
+            extra |= {"precompute": False, "fuse": False}
         try:
             compiled = compiler.compile(
                 module, device_map, policy=options.policy, default=options.default, **extra

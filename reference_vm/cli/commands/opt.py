@@ -12,10 +12,10 @@ from reference_vm.cli.placing import FILE
 from reference_vm.compiler import check_roles
 from reference_vm.diagnostics import CompileError
 from reference_vm.ir.verify import verify
-from reference_vm.ops.catalog import OPS
+from reference_vm.options import context
 from reference_vm.passes import pipeline, pipeline_text
 from reference_vm.passes.catalog import PASSES, default_pipeline
-from reference_vm.passes.context import Pass, PassContext, Policy
+from reference_vm.passes.context import Pass, Policy
 from reference_vm.types import DeviceMap
 
 NAME = "opt"
@@ -43,7 +43,7 @@ def run(
     Raises:
         DiagnosticError: The program is at fault.
     """
-    ctx = PassContext(OPS, _device_map(device_map), policy, default)
+    ctx = context(_device_map(device_map), policy, default, "", None, None, None)
     passes = default_pipeline() if pipeline_ is None else _passes(pipeline_)
     module = programs.read(file)
     verify(module)

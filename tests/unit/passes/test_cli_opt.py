@@ -46,6 +46,23 @@ def test_without_passes_it_runs_those_of_the_compiler(file: Path) -> None:
     assert "%y.host: f32[4] @host = device_copy(%y" in result.output
 
 
+def test_passes_know_the_kernels_of_the_devices(tmp_path: Path) -> None:
+    path = tmp_path / "constants.hir"
+    path.write_text("""module { fn @main(%x: f32[2]) -> f32[2] {
+      %k = const f32[2] [0.0, 0.0]
+      %c = cos(%k)
+      %y = multiply(%x, %c)
+      %z = exp(%y)
+      return %z
+    } }""")
+    names = "bind-vdevices,infer-types,plan-devices,insert-copies,legalize,precompute,fuse"
+
+    result = CliRunner().invoke(cli.application(), ["opt", f"--pipeline={names}", str(path)])
+
+    assert "%c: f32[2] @host = const f32[2] [1.0, 1.0]" in result.output
+    assert "@fused_multiply_exp(%x, %c" in result.output
+
+
 def test_a_program_at_fault_ends_with_1(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
