@@ -17,6 +17,9 @@ from reference_vm.diagnostics import ExecutionError
 from reference_vm.ir.nodes import Constant
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import OpDef
+from reference_vm.options import context
+from reference_vm.passes import pipeline
+from reference_vm.passes.catalog import default_pipeline
 from reference_vm.passes.context import PassContext
 from reference_vm.passes.precompute import Precompute
 from reference_vm.session import Session
@@ -175,6 +178,14 @@ def test_what_would_grow_a_program_absurdly_is_left_to_the_run() -> None:
     kept = [b.value for b in program.module.by_name["main"].body.bindings()]
 
     assert sum(len(v.data) for v in kept if isinstance(v, Constant)) < 100
+
+
+def test_a_second_time_nothing_changes() -> None:
+    module = rv.parse(both_ways("%c = cos(%k)", np.ones(4, np.float32)))
+    ctx = context("", "copy", None, "", None, None, None)
+    once = pipeline.run(module, (*default_pipeline(), Precompute()), ctx, check=True)
+
+    assert Precompute().run(once, ctx) is once
 
 
 def test_without_kernels_of_the_host_nothing_changes() -> None:
