@@ -113,7 +113,9 @@ def _as_one_row(windows: Windows, sizes: Dims, outputs: Dims) -> tuple[Windows, 
     """Return the same pool over one axis, if windows tile each row and rows follow one another."""
     kernel: Any = windows.kernel
     single = all(n == 1 for n in (*kernel[:-1], *windows.strides[:-1]))
-    tiled = sizes[-1] == outputs[-1] * windows.strides[-1]
+    extent: Any = windows.extent(len(kernel) - 1)
+    stride = windows.strides[-1]
+    tiled = sizes[-1] == outputs[-1] * stride and extent <= stride
     if not single or not tiled or any(map(any, windows.padding(sizes))):
         return windows, sizes, outputs
     row = windows_of(

@@ -81,3 +81,10 @@ def test_rows_that_windows_tile(kernel: int) -> None:
     for op, more in POOLS:
         windows = {"kernel_shape": (1, 1, kernel), "strides": (1, 1, 4)}
         check(function_of(op, [x], **windows, **more), [x])
+
+
+def test_the_last_window_of_a_row_ends_with_it() -> None:
+    x = np.random.default_rng(4).normal(size=(1, 2, 3, 8)).astype(np.float32)
+    for op, more in POOLS:
+        windows = {"kernel_shape": (1, 3), "strides": (1, 2), "ceil_mode": True}
+        check(function_of(op, [x], **windows, **more), [x])
