@@ -70,6 +70,11 @@ def test_sizes_that_contradict_are_an_error_each_time(
     assert in_use(session) == {"cpu:0": 0, "sim:0": 0}
 
 
+def test_a_call_in_a_call_is_no_program() -> None:
+    with pytest.raises(rv.CompileError, match="syntax-error"):
+        program("fn @main(%x: f32[2]) -> f32[2] { %y = exp(add(%x, %x)) return %y }")
+
+
 def test_sizes_that_can_never_fit_are_refused_before_they_run() -> None:
     with pytest.raises(rv.CompileError, match="shape-mismatch"):
         program(
