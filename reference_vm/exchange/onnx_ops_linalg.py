@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from reference_vm.exchange.contraction import contraction
 from reference_vm.exchange.node import OnnxNode, RuleTable, versions
 from reference_vm.exchange.onnx_ops_casts import scalar
 from reference_vm.exchange.onnx_ops_elementwise import plain
@@ -34,7 +35,9 @@ def _transposed(node: OnnxNode, index: int, flag: str) -> Var:
 
 
 def _einsum(node: OnnxNode) -> Var:
-    return node.build.call("einsum", *node.present(), equation=node.text("equation"))
+    operands, equation = node.present(), node.text("equation")
+    found = contraction(node.build, operands, equation)
+    return node.build.call("einsum", *operands, equation=equation) if found is None else found
 
 
 RULES: Final[RuleTable] = {
