@@ -122,6 +122,22 @@ def test_a_storage_is_as_large_as_its_elements(type_: str, size: int) -> None:
     assert sizes == {size}
 
 
+def test_tensors_that_share_a_storage_lie_at_aligned_places() -> None:
+    compiled = program(
+        "fn @main(%x: f32[3], %y: f32[21], %z: f32[7]) -> f32[31] {"
+        " %a = negative(%x) @accel %b = negative(%y) @accel %c = negative(%z) @accel"
+        " %r = concat(%a, %b, %c, axis = 0) @accel return %r }",
+        fuse=False,
+    )
+    (code,) = compiled.executable.functions
+    launches = [i for i in code.instructions if isinstance(i, Launch)]
+    offsets = [target.offset for launch in launches for target in launch.targets]
+
+    assert len(offsets) == 4
+    assert any(offsets)
+    assert [o for o in offsets if not isinstance(o, int) or o % 64] == []
+
+
 def test_what_says_where_devices_are_stays_the_callers() -> None:
     devices = {"accel": "sim:1"}
 
