@@ -108,7 +108,9 @@ def print_bias(form: CellForm) -> str:
 
 def _summed_bias(out: Assembly, form: CellForm, index: Value, rows: Value, both: Value) -> Value:
     element = form.lanes.element
-    direction, row = out.divide(index, rows)
+    second = out.compare("sge", index, rows)  # of two directions; division is no vector code
+    direction = out.step(f"zext i1 {second} to i64")
+    row = out.sub(index, out.mul(direction, rows))
     first = out.add(out.mul(direction, out.mul(rows, "2")), row)
     b = out.word(form.operands.bias or 0, "ptr")
     of_inputs = out.load(element, out.at(b, element, first))
