@@ -174,7 +174,9 @@ class _Lives:
     def _is_kept(self, owner: Owner) -> bool:
         placed = owner in self.sizes or owner in self.found.branches
         owned = owner in self.found.roots[owner[0]]
-        return not placed or not owned or owner in self.found.returned
+        sources = self.found.branches.get(owner, ())
+        given = any(s is not None and s not in self.index for s in sources)
+        return not placed or not owned or given or owner in self.found.returned
 
     def _measure(self) -> None:
         for owner, i in self.index.items():

@@ -77,3 +77,29 @@ def test_donated_parameter_that_nobody_reads_is_given_back() -> None:
     want = np.cumsum(np.cumsum(X, dtype=np.float32), dtype=np.float32)
     np.testing.assert_allclose(found.run("main", *given), want)
     assert found.memory()["sim:0"].current == X.nbytes
+
+
+@pytest.mark.parametrize("interpreter", [True, False])
+def test_donated_array_that_an_arm_handed_out_lives_as_long_as_that(interpreter: bool) -> None:
+    text = """module { vdevice @host, @accel
+      fn @main(%x: f32[3, 3] @host donate, %z: f32[3, 3] @host, %d: bool[] @host)
+          -> (f32[3, 3] @accel, f32[3, 3] @accel) {
+        %v = if %d { yield %z } else { yield %x }
+        %w = if %d { yield %v } else { yield %v }
+        %a = exp(%x) @host
+        %b = cumulative_sum(%a, axis = 0) @host
+        %e = cumulative_sum(%w, axis = 0) @host
+        %f = sum(%e) @accel
+        %m = maximum(%v, %f) @accel
+        %g = add(%b, %z) @host
+        %r = (%g, %m)
+        return %r } }"""
+    program = rv.compile(rv.parse(text), "accel=sim:0", fuse=False, check=True)
+    x, z = X[:9].reshape(3, 3), X[9:18].reshape(3, 3)
+    for d in (True, False):
+        found = Session(program, checked=True, interpreter=interpreter)
+        sums, most = found.run("main", found.put(x, "cpu:0"), z, np.array(d))
+        v = z if d else x
+        np.testing.assert_allclose(sums, np.cumsum(np.exp(x), axis=0) + z, rtol=1e-6)
+        np.testing.assert_allclose(most, np.maximum(v, np.cumsum(v, axis=0).sum()), rtol=1e-6)
+        assert not any(m.current for m in found.memory().values())
