@@ -11,6 +11,7 @@ from typing import Final
 from reference_vm.jit.arrays import DATA, ITEMS
 from reference_vm.jit.words import load, move, store
 from reference_vm.runtime.native.cells import cell_of, clear, copy, take_apart
+from reference_vm.runtime.native.instances import bind
 from reference_vm.runtime.native.layout import (
     CELLS,
     OBJECT,
@@ -27,6 +28,7 @@ from reference_vm.runtime.native.layout import (
     State,
     Way,
 )
+from reference_vm.runtime.native.programs import LIST, MOST_WORDS
 
 NOWHERE: Final = -1
 PYTHONS: Final = -2
@@ -94,6 +96,21 @@ def is_like_call(way: int, slots: int, count: int) -> int:
     return 1
 
 
+def bound(state: int, function: int, slots: int) -> int:
+    """Return the instance of a function for new arguments in slots; 0 if Python must find it."""
+    forms = load(state, State.NUMBERS) + LIST * WORD
+    count = load(function, FunctionRecord.PARAMETERS)
+    if count > MOST_WORDS:
+        return 0
+    for i in range(count):
+        slot = slots + i * SLOT * WORD
+        reference = load(slot, Slot.REFERENCE)
+        if reference == OBJECT:
+            return 0
+        store(forms, i, 0 if reference <= CELLS else load(slot, Slot.FORM))
+    return bind(state, function, forms)
+
+
 def find_instance(state: int, function: int, frame: int) -> int:
     """Return the instance of a function for the arguments in a frame; 0 if Python must find it."""
     only = load(function, FunctionRecord.INSTANCE)
@@ -116,7 +133,7 @@ def find_instance(state: int, function: int, frame: int) -> int:
             return load(way, Way.INSTANCE)
         before = way
         way = load(way, Way.NEXT)
-    return 0
+    return bound(state, function, slots)
 
 
 def next_frame(state: int, frame: int, function: int) -> int:
@@ -305,6 +322,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     find_sizes,
     is_of_sizes,
     is_like_call,
+    bound,
     find_instance,
     next_frame,
     put_arguments,

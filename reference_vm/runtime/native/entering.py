@@ -13,6 +13,7 @@ from reference_vm.jit.arrays import DATA, DESCRIPTION, DIMS, FLAGS, ITEMS, PLAIN
 from reference_vm.jit.words import load, load_int, store
 from reference_vm.runtime.native.calling import hand_over
 from reference_vm.runtime.native.cells import clear, hold
+from reference_vm.runtime.native.instances import bind
 from reference_vm.runtime.native.layout import (
     LENT,
     SLOT,
@@ -21,9 +22,15 @@ from reference_vm.runtime.native.layout import (
     Form,
     Frame,
     FunctionRecord,
+    Gate,
     State,
 )
 from reference_vm.runtime.native.memory import register
+from reference_vm.runtime.native.programs import LIST, MOST_NUMBERS, MOST_WORDS
+from reference_vm.runtime.native.records import KEPT, find, form_of, link, take
+
+LISTED: Final = 8
+"""Calls of one function that are looked through."""
 
 
 def is_like(state: int, array: int, description: int, form: int) -> int:
@@ -42,27 +49,83 @@ def is_like(state: int, array: int, description: int, form: int) -> int:
     return 1
 
 
-def find_entry(state: int, arrays: int) -> int:
-    """Return the remembered call for the arrays in a tuple; 0 if there is none."""
-    entry = load(state, State.ENTRY)
+def find_entry(state: int, gate: int, arrays: int) -> int:
+    """Return the call of a gate's list that was with arrays like those in a tuple; or 0."""
+    count = load(gate, Gate.COUNT)
+    entry = load(gate, Gate.ENTRIES)
     while entry != 0:
-        count = load(entry, Entry.COUNT)
         i = 0
         while i < count:
             array = load(arrays + ITEMS, i)
-            description = load(entry, Entry.ARRAYS + 2 * i)
-            if is_like(state, array, description, load(entry, Entry.ARRAYS + 2 * i + 1)) == 0:
+            description = load(gate, Gate.ARRAYS + 3 * i)
+            if is_like(state, array, description, load(entry, Entry.FORMS + i)) == 0:
                 break
             i += 1
         if i == count:
             return entry
-        entry = load(entry, Entry.NEXT)
+        entry = load(entry, Entry.FOLLOWING)
     return 0
+
+
+def form_of_array(state: int, array: int, about: int) -> int:
+    """Return the form of a plain array, if it is of the dtype and rank that a gate has; else 0."""
+    if load(array + TYPE, 0) != load(state, State.ARRAY_TYPE):
+        return 0
+    rank = load(about, 2)
+    if load(array + DESCRIPTION, 0) != load(about, 0) or load_int(array + RANK) != rank:
+        return 0
+    if (load_int(array + FLAGS) & PLAIN) != PLAIN:
+        return 0
+    key = load(state, State.NUMBERS) + MOST_NUMBERS * WORD
+    store(key, 0, load(about, 1))
+    store(key, 1, rank)
+    dims = load(array + DIMS, 0)
+    for axis in range(rank):
+        store(key, 2 + axis, load(dims, axis))
+    return form_of(state, key)
+
+
+def new_entry(state: int, gate: int, arrays: int) -> int:
+    """Return a call with the arrays in a tuple that is not in the gate's list; 0: Python begins it.
+
+    It is the first in the list then; one that has grown long is begun anew.
+    """
+    count = load(gate, Gate.COUNT)
+    function = load(gate, Gate.FUNCTION)
+    if count >= MOST_WORDS or load(state, State.MADE) > KEPT:
+        return 0
+    key = load(state, State.NUMBERS) + LIST * WORD
+    store(key, 0, function)
+    for i in range(count):
+        about = gate + (Gate.ARRAYS + 3 * i) * WORD
+        form = form_of_array(state, load(arrays + ITEMS, i), about)
+        if form == 0:
+            return 0
+        store(key, 1 + i, form)
+    entry = find(load(state, State.ENTRIES), key, 1 + count, Entry.FUNCTION)
+    if entry == 0:
+        instance = bind(state, function, key + WORD)
+        entry = take(state, Entry.FORMS + count)
+        if instance == 0 or entry == 0:
+            return 0
+        store(entry, Entry.INSTANCE, instance)
+        store(entry, Entry.COUNT, count)
+        for i in range(1 + count):
+            store(entry, Entry.FUNCTION + i, load(key, i))
+        link(load(state, State.ENTRIES), entry, 1 + count, Entry.FUNCTION)
+    listed = load(gate, Gate.LISTED)
+    store(entry, Entry.FOLLOWING, load(gate, Gate.ENTRIES) if listed < LISTED else 0)
+    store(gate, Gate.ENTRIES, entry)
+    store(gate, Gate.LISTED, listed + 1 if listed < LISTED else 1)
+    return entry
 
 
 def start(state: int, arrays: int) -> int:
     """Begin a call like a remembered one; return 0 if there is none."""
-    entry = find_entry(state, arrays)
+    gate = load(state, State.ENTRY)
+    entry = find_entry(state, gate, arrays)
+    if entry == 0:
+        entry = new_entry(state, gate, arrays)
     if entry == 0:
         return 0
     store(state, State.ENTRY, entry)
@@ -78,7 +141,7 @@ def start(state: int, arrays: int) -> int:
         if load(state, State.UNUSED) == 0:
             clear(state)
             return 0
-        form = load(entry, Entry.ARRAYS + 2 * i + 1)
+        form = load(entry, Entry.FORMS + i)
         address = load(load(arrays + ITEMS, i) + DATA, 0)
         reference = register(state, address, load(form, Form.NBYTES), LENT)
         hold(frame + (Frame.SLOTS + i * SLOT) * WORD, address, reference, form)
@@ -106,5 +169,12 @@ def finish(state: int, arrays: int) -> int:
     return 0
 
 
-FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (is_like, find_entry, start, finish)
+FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    is_like,
+    find_entry,
+    form_of_array,
+    new_entry,
+    start,
+    finish,
+)
 """In the order of their use."""

@@ -191,7 +191,7 @@ class NativeExecutor:
     def _begun(self, code: FunctionCode, args: tuple[Any, ...]) -> Any:
         """Run a function, by the loop alone if it can."""
         self._path = self._like = None
-        head = self._remembered.heads.get(code.name)
+        head = self._remembered.gates.get(code.name)
         if head is None:
             return self._with_python(Left.REFUSED, code, args)
         cells, expected = self._cells, self._expected.get(code.name)
@@ -204,12 +204,19 @@ class NativeExecutor:
         left = self._call(self._start, id(args))
         if left != Left.REFUSED:
             self._like = code, cells[_ENTRY], serial
-        if left != Left.RETURNED or not cells[_DELIVERED]:
+        if left != Left.RETURNED:
             return self._with_python(left, code, args)
-        assert expected is not None
-        self._count(expected.arrays.sizes)
+        if cells[_DELIVERED]:
+            assert expected is not None
+            self._count(expected.arrays.sizes)
+            self._is_open = False
+            return expected.arrays.nested(arrays)
+        found = self._delivery.arrays()
+        if found is None:
+            return self._with_python(left, code, args)
+        result = self._fetched(code, found)
         self._is_open = False
-        return expected.arrays.nested(arrays)
+        return result
 
     def _with_python(self, left: int, code: FunctionCode, args: tuple[Any, ...]) -> Any:
         """Run a function to its end, from where the loop left it."""
@@ -256,7 +263,8 @@ class NativeExecutor:
         self._stack.begin(program.records[number], instance, slots)
         self._cells[State.LOG] = self._cells[State.LOG_BEGIN]
         self._cells[State.NOTES] = self._cells[State.NOTES_BEGIN]
-        self._remembered.add(number, args, instance)
+        self._remembered.add(number, args)
+        program.bindings.learn_call(program.records[number], code, values, slots)
         if path is not None:
             path.begin(code, values, symbols, self._cells[State.SERIAL])
         run.running = True
@@ -354,15 +362,19 @@ class NativeExecutor:
     def _deliver(self, code: FunctionCode, run: NativeRun, path: Path | None) -> Any:
         found = self._delivery.arrays() if run.result is None else None
         if found is not None:
-            arrays = found.fresh()
-            self._call(Command.FINISH, id(arrays))
-            self._count(found.sizes)
-            self._expect(code, found)
-            return found.nested(arrays)
+            return self._fetched(code, found)
         delivered = self._delivery.slowly(run)
         if path is not None:
             path.end(run.taken())
         return delivered
+
+    def _fetched(self, code: FunctionCode, results: Arrays) -> Any:
+        """Return results that are tensors on the host; all memory is given back then."""
+        arrays = results.fresh()
+        self._call(Command.FINISH, id(arrays))
+        self._count(results.sizes)
+        self._expect(code, results)
+        return results.nested(arrays)
 
     def _expect(self, code: FunctionCode, arrays: Arrays) -> None:
         """Expect the next results of a function to be as these."""

@@ -111,7 +111,7 @@ class State(IntEnum):
 
     LAST = 26
     ENTRY = 27
-    """The first of the calls that are remembered (`Entry`)."""
+    """The gate of the function that is called (`Gate`), then the entry that was found."""
 
     STACK = 28
     LOG_BEGIN = 29
@@ -216,7 +216,40 @@ class FunctionRecord(IntEnum):
     PARAMETERS = 6
     """Slots of the parameters."""
 
-    WORDS = 7
+    BINDINGS = 7
+    """The first way to tell the symbols from the dims of the arguments (`Binding`)."""
+
+    TELLINGS = 8
+    """The first way to tell what an instance holds from the symbols (`Telling`)."""
+
+    SYMBOLS = 9
+    """How many."""
+
+    INSTANCE_WORDS = 10
+    WORDS = 11
+
+
+class Binding(IntEnum):
+    """A program that tells symbols from the dims of arguments, and whether these fit."""
+
+    NEXT = 0
+    PROGRAM = 1
+    SYMBOLS = 2
+    """The address of the place of each symbol among the numbers."""
+
+    PARAMETERS = 3
+    """Kind and rank of what is in each slot; zeros for a cell."""
+
+
+class Telling(IntEnum):
+    """A program that tells the sizes and forms of an instance from its symbols."""
+
+    NEXT = 0
+    PROGRAM = 1
+    CELLS = 2
+    """The address of how many cells there are, then for each its place, kind, rank and dims."""
+
+    WORDS = 3
 
 
 class Way(IntEnum):
@@ -475,14 +508,36 @@ class Memo(IntEnum):
     OPERANDS = 3
 
 
+class Gate(IntEnum):
+    """What calls of a function from outside with plain arrays have in common."""
+
+    ENTRIES = 0
+    """The calls that were seen last (`Entry`)."""
+
+    LISTED = 1
+    """How many."""
+
+    FUNCTION = 2
+    COUNT = 3
+    """Of arrays."""
+
+    ARRAYS = 4
+    """For each the address of its dtype object, then kind and rank of its form."""
+
+
 class Entry(IntEnum):
-    """A call from outside with arrays of certain forms; after these words two for each of them."""
+    """A call from outside with arrays of certain forms."""
 
     NEXT = 0
-    FUNCTION = 1
+    FOLLOWING = 1
+    """The next in the gate's list."""
+
     INSTANCE = 2
     COUNT = 3
-    ARRAYS = 4
+    FUNCTION = 4
+    """With the forms the key."""
+
+    FORMS = 5
 
 
 class Command(IntEnum):

@@ -102,8 +102,8 @@ class Leaving:
     _told: dict[Place, Contents] = field(default_factory=dict)
     """What each launch read on the host last; nothing for one that reads nothing."""
 
-    _tried: tuple[int, int] = (0, 0)
-    """Where a plan was found last, so that the loop could go on by itself."""
+    _tried: tuple[int, ...] = ()
+    """Where, and for what forms, a plan was found last, so that the loop could go on by itself."""
 
     def forget(self) -> None:
         """Forget what operators on shapes made of operands of certain forms."""
@@ -111,7 +111,7 @@ class Leaving:
             store(pc, 2, 0)
         self._remembering.clear()
         self._memos = Heap()
-        self._tried = (0, 0)
+        self._tried = ()
 
     def do(self, run: NativeRun, step: Step) -> bool:
         """Do the instruction that the loop is at, noted in ``step``.
@@ -182,13 +182,15 @@ class Leaving:
         """Whether the loop will find a plan for a launch that it found none for before."""
         if load(pc, 0) == Op.LEAVE or not load(launch_record(pc), LaunchWords.LISTED):
             return False
-        here = pc, frame
-        if self._tried == here:
-            self._tried = (0, 0)
-            return False
         forms = self._operands(pc, frame)
+        here = (pc, frame, *forms)
+        if self._tried == here:
+            self._tried = ()
+            return False
         if not self._can_plan(launch, forms):
             return False
+        if self.program.room.ensure():
+            return True
         try:
             found = self.program.plans.find(launch, forms)
         except DataError:
@@ -229,7 +231,7 @@ class Leaving:
             return None
         record = launch_record(pc)
         known = [self.program.forms[f] for f in forms]
-        if load(record, LaunchWords.LISTED) or any(k.scalar for k in known):
+        if any(k.scalar for k in known):
             return None
         found: list[tuple[int, bytes]] = []
         for i, read_on_host in enumerate(self.program.image.shape_function(launch.kernel).reads):
@@ -285,6 +287,8 @@ class Leaving:
         arguments = zip(code.params, callee.registers, strict=False)
         words = [w for p, v in arguments for w in self.values.words(tree_of(p.type), v)]
         instance, record = program.instance(number, callee.symbols), program.records[number]
+        values = callee.registers[: len(code.params)]
+        program.bindings.learn_call(record, code, values, words)
         if waiting.replaces:
             self.stack.replace(record, instance, words)
             inner = load(self.state, State.FRAME)

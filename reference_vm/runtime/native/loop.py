@@ -18,6 +18,7 @@ from reference_vm.runtime.native import (
     calling,
     cells,
     entering,
+    instances,
     kernels,
     memory,
     moves,
@@ -170,6 +171,7 @@ def native(state: int, command: int, argument: int) -> int:
 FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     *records.FUNCTIONS,
     *programs.FUNCTIONS,
+    *instances.FUNCTIONS,
     *memory.FUNCTIONS,
     *cells.FUNCTIONS,
     *kernels.FUNCTIONS,

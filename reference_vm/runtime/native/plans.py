@@ -8,13 +8,13 @@ some operands has no plan for them, and is left to Python.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
 from reference_vm.bytecode.instructions import Launch
-from reference_vm.bytecode.kernel import Kernel, NativeCall
+from reference_vm.bytecode.kernel import Kernel, NativeCall, ShapeFunction
 from reference_vm.diagnostics import DataError
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.native.forms import Forms, Known
@@ -47,12 +47,19 @@ class Plans:
     """The plans of a session's kernels."""
 
     def __init__(
-        self, state: int, room: Room, forms: Forms, kernels: Sequence[Kernel], pool: Pool
+        self,
+        state: int,
+        room: Room,
+        forms: Forms,
+        kernels: Sequence[Kernel],
+        shape_functions: Callable[[int], ShapeFunction],
+        pool: Pool,
     ) -> None:
         self._state = state
         self._room = room
         self._forms = forms
         self._kernels = kernels
+        self._shape_functions = shape_functions
         self._pool = pool
         self._records = Heap()
         words = [0] * KernelRecord.WORDS
@@ -122,7 +129,10 @@ class Plans:
         known = [self._forms[f] for f in operands]
         if any(k.scalar for k in known):
             return 0
-        call = self._kernels[launch.kernel].native(_given(known, contents))
+        told, inputs = self._shape_functions(launch.kernel), _given(known, contents)
+        if not told.is_certain:
+            told(inputs)
+        call = self._kernels[launch.kernel].native(inputs)
         if call is None:
             return 0
         results = [
@@ -168,7 +178,7 @@ class Plans:
         recording = Recording()
         dims = [given(recording, k.dims) for k in operands]
         try:
-            call = self._kernels[launch.kernel].native(dims)
+            call = self._traced(launch.kernel, dims)
         except (DataError, Untraceable):
             return
         if call is None:
@@ -185,13 +195,23 @@ class Plans:
             store(record, KernelRecord.RECIPES, found)
             self._kept.append(call)
 
+    def _traced(self, kernel: int, dims: Sequence[Any]) -> NativeCall | None:
+        """Return what a kernel does with such dims, after the shape function let them pass."""
+        told = self._shape_functions(kernel)
+        shapes = None if told.is_certain else told(dims)
+        call = self._kernels[kernel].native(dims)
+        fits = call is None or shapes is None or tuple(shapes) == call.shapes
+        return call if fits else None
+
     def _reserve(self, plan: Written) -> None:
         """Make sure that there is as much scratch memory and workspace as a plan needs."""
         scratch, workspace = worth(plan.scratch), worth(plan.workspace)
         if scratch > load(self._state, State.SCRATCH_BYTES):
+            scratch = _generously(scratch)
             self._scratch = self._memory(State.SCRATCH, scratch * self._pool.threads)
             store(self._state, State.SCRATCH_BYTES, scratch)
         if workspace > load(self._state, State.WORKSPACE_BYTES):
+            workspace = _generously(workspace)
             self._workspace = self._memory(State.WORKSPACE, workspace)
             store(self._state, State.WORKSPACE_BYTES, workspace)
 
@@ -199,6 +219,11 @@ class Plans:
         memory = np.empty(nbytes + _LINE, dtype=np.uint8)
         store(self._state, word, address_of(memory) + -address_of(memory) % _LINE)
         return memory
+
+
+def _generously(nbytes: int) -> int:
+    """Return bytes that are enough for sizes which grow little by little, too."""
+    return 1 << (nbytes - 1).bit_length()
 
 
 def _given(known: Sequence[Known], contents: Contents) -> list[Any]:

@@ -12,6 +12,7 @@ from reference_vm.bytecode.instructions import Instruction, Invoke, InvokeClosur
 from reference_vm.devices.api import Tensor
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.image import Image
+from reference_vm.runtime.native.bindings import Bindings
 from reference_vm.runtime.native.cell_memory import CellMemory
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap, address_of, aligned_words, read, write
@@ -29,7 +30,7 @@ from reference_vm.runtime.native.makers import Makers
 from reference_vm.runtime.native.memory import entry_of
 from reference_vm.runtime.native.plans import Plans
 from reference_vm.runtime.native.pool import HostPool
-from reference_vm.runtime.native.records import find, link
+from reference_vm.runtime.native.records import KEPT, find, link
 from reference_vm.runtime.native.room import Room
 from reference_vm.runtime.native.translation import (
     Code,
@@ -44,9 +45,6 @@ from reference_vm.types import HOST
 
 if TYPE_CHECKING:  # it loads LLVM, which need not be installed
     from reference_vm.jit.pool import Pool
-
-KEPT: Final = 256
-"""Instances that outlive a run; there are more only while it lasts."""
 
 _WAYS: Final = 16
 """Calls of one function that the loop looks through."""
@@ -70,7 +68,8 @@ class NativeProgram:
         self.room = Room(state)
         self.forms = Forms(state, self.room)
         self.memory = HostPool(image.host, state)
-        self.plans = Plans(state, self.room, self.forms, image.kernels, pool)
+        self.plans = Plans(state, self.room, self.forms, image.kernels, image.shape_function, pool)
+        self.bindings = Bindings(self.forms, image.executable.data_types)
         self.cell_memory = CellMemory(state)
         self._state = state
         self._records = Heap()
@@ -158,15 +157,10 @@ class NativeProgram:
         self.forms.clear()
         self._clear_instances()
 
-    def hold(self, kept: object) -> None:
-        """Let something live as long as the instances."""
-        self._held.append(kept)
-
     def _clear_instances(self) -> None:
         self._instances: dict[tuple[int, Symbols], int] = {}
         self._symbols: dict[int, Symbols] = {}
         store(self._state, State.MADE, 0)
-        self._held: list[object] = []
         for number, code in enumerate(self.image.executable.functions):
             store(self.records[number], FunctionRecord.WAYS, 0)
             if not code.symbols:
@@ -181,6 +175,7 @@ class NativeProgram:
             words[told.cell] = told.word(symbols, self.forms)
         if any(abs(s) >= ADDRESSES for s in symbols):
             return self.room.put(words)  # dims of a shape value that is no form
+        self.bindings.learn_cells(self.records[function], code.cells, symbols)
         words[Instance.SYMBOLS : Instance.SYMBOLS + len(symbols)] = symbols
         address = self.room.put(words)
         table = load(self._state, State.INSTANCES)
@@ -210,7 +205,8 @@ class NativeProgram:
             function = self.image.executable.functions[number]
             slots = sum(count(tree_of(p.type)) for p in function.params)
             hidden = hidden_record(self.image.executable, function, self._records)
-            write(self.records[number], [number, at, code.frame_words, 0, 0, hidden, slots])
+            head = [number, at, code.frame_words, 0, 0, hidden, slots, 0, 0]
+            write(self.records[number], [*head, len(function.symbols), code.instance_words])
             at += 8 * size
 
     def _constant(self, tensor: Tensor) -> tuple[int, int, int]:
@@ -222,8 +218,7 @@ class NativeProgram:
         return address, reference, self.forms.tensor(tensor.dtype, tensor.shape)
 
     def _is_listed(self, launch: Launch) -> bool:
-        told = self.image.shape_function(launch.kernel)
-        return told.is_certain and all(t.is_sized for t in launch.targets)
+        return all(t.is_sized for t in launch.targets)
 
 
 __all__ = ["Code", "NativeProgram", "Place"]

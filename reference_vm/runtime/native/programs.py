@@ -11,7 +11,11 @@ from reference_vm.runtime.native.records import MOST
 from reference_vm.runtime.native.tracing import STEP_WORDS, Do
 
 MOST_NUMBERS: Final = 1 << 12
-"""Numbers of a program; behind them there is room for a key."""
+"""Numbers of a program; behind them there is room for a key, then for a list of forms."""
+
+LIST: Final = MOST_NUMBERS + 128
+MOST_WORDS: Final = 120
+"""Of a key, or of such a list."""
 
 _HALF: Final = 1 << 31
 

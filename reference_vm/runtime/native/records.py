@@ -16,6 +16,9 @@ from reference_vm.runtime.native.layout import WORD, Form, Kind, State
 BUCKETS: Final = 1 << 12
 """Lists of a table."""
 
+KEPT: Final = 256
+"""Instances that outlive a run; there are more only while it lasts."""
+
 MOST: Final = 1 << 62
 """Beyond what any number, and the bytes that any form spans, must stay; else Python looks."""
 

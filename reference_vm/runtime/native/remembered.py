@@ -1,71 +1,71 @@
-"""The calls from outside that the loop begins by itself, since one like them was begun before."""
+"""The functions whose calls from outside the loop begins by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.jit import arrays
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native.heap import Heap
-from reference_vm.runtime.native.layout import Entry, State
+from reference_vm.runtime.native.forms import Known
+from reference_vm.runtime.native.heap import Heap, read, write
+from reference_vm.runtime.native.layout import WORD, Entry, Gate, State
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.types import HOST, TensorType
 from reference_vm.types.arrays import to_numpy
 
-_LISTED: Final = 8
-"""Calls of one function that the loop looks through."""
-
 
 @final
 class Remembered:
-    """The calls of a session."""
+    """The gates of a session."""
 
     def __init__(self, program: NativeProgram, state: int) -> None:
         self._program = program
-        self.heads: dict[str, int] = {}
-        """The first call of each function that has any, by the function's name."""
+        self.gates: dict[str, int] = {}
+        """The gate of each function that has one, by the function's name."""
+
+        self._dtypes: dict[str, list[Any]] = {}
+        """The dtype objects that gates have the addresses of."""
 
         self._heap = Heap()
         self._possible = arrays.as_expected()
         store(state, State.ARRAY_TYPE, id(np.ndarray))
 
-    def add(self, number: int, args: Sequence[Any], instance: int) -> None:
-        """Remember a call with these arguments, if the loop could begin one like it."""
+    def add(self, number: int, args: Sequence[Any]) -> None:
+        """Let the loop begin calls with arrays like these by itself, if it can."""
         code = self._program.image.executable.functions[number]
         if not (self._possible and all(map(_is_plain, args)) and _takes_tensors(code)):
             return
-        words: list[int] = []
+        words = [0] * Gate.ARRAYS
+        words[Gate.FUNCTION], words[Gate.COUNT] = self._program.records[number], len(args)
         for param, array in zip(code.params, args, strict=True):
             assert isinstance(param.type, TensorType)
             if array.dtype != to_numpy(param.type.dtype):
                 return
-            words += [id(array.dtype), self._program.forms.tensor(param.type.dtype, array.shape)]
-        if all(words):
-            head = self._shortened(self.heads.get(code.name, 0))
-            record = self._program.records[number]
-            self.heads[code.name] = self._heap.put([head, record, instance, len(args), *words])
-            self._program.hold(tuple(array.dtype for array in args))
+            form = Known(param.type.dtype, array.shape)
+            words += [id(array.dtype), form.kind, array.ndim]
+        told = words[Gate.FUNCTION :]
+        gate = self.gates.get(code.name, 0)
+        if gate and read(gate + Gate.FUNCTION * WORD, len(told)) == told:
+            return
+        self._dtypes[code.name] = [array.dtype for array in args]
+        if gate:
+            write(gate, words)
+        else:
+            self.gates[code.name] = self._heap.put(words)
 
     def clear(self) -> None:
-        """Forget all."""
-        self.heads.clear()
-        self._heap = Heap()
-
-    def _shortened(self, head: int) -> int:
-        """Return a list that has room for one more; a long one is begun anew."""
-        length, at = 0, head
-        while at:
-            length, at = length + 1, load(at, Entry.NEXT)
-        return head if length < _LISTED else 0
+        """Forget the calls, whose memory was given back with the room's."""
+        for gate in self.gates.values():
+            write(gate, [0, 0])
 
 
 def array_forms(entry: int) -> list[int]:
     """Return the forms of the arrays of a call."""
-    return [load(entry, Entry.ARRAYS + 2 * i + 1) for i in range(load(entry, Entry.COUNT))]
+    return read(entry + Entry.FORMS * WORD, load(entry, Entry.COUNT))
 
 
 def _is_plain(array: Any) -> bool:

@@ -11,7 +11,7 @@ from reference_vm.runtime.native.layout import State
 from reference_vm.runtime.native.programs import MOST_NUMBERS
 from reference_vm.runtime.native.records import BUCKETS, take
 
-_CHUNK: Final = 1 << 15
+_CHUNK: Final = 1 << 17
 """Words."""
 
 _FULL: Final = 1 << 24
@@ -19,8 +19,8 @@ _FULL: Final = 1 << 24
 
 _TABLES: Final = (State.FORMS, State.PLANS, State.INSTANCES, State.ENTRIES)
 
-_KEY: Final = 256
-"""Words for a key, behind the numbers."""
+_BEHIND: Final = 256
+"""Words behind the numbers: a key and a list."""
 
 
 @final
@@ -32,7 +32,7 @@ class Room:
         self._tables = [aligned_words(BUCKETS) for _ in _TABLES]
         for word, table in zip(_TABLES, self._tables, strict=True):
             store(state, word, address_of(table))
-        self._numbers = aligned_words(MOST_NUMBERS + _KEY)
+        self._numbers = aligned_words(MOST_NUMBERS + _BEHIND)
         store(state, State.NUMBERS, address_of(self._numbers))
         self._chunks: list[Words] = []
         self._grow(_CHUNK)
@@ -51,10 +51,12 @@ class Room:
         write(address, words)
         return address
 
-    def ensure(self) -> None:
-        """See that there is room for more than a few records, so that Python is seldom asked."""
-        if load(self._state, State.ROOM_END) - load(self._state, State.ROOM) < _CHUNK:
+    def ensure(self) -> bool:
+        """See that there is room for more than a few records; say whether there was not."""
+        is_short = load(self._state, State.ROOM_END) - load(self._state, State.ROOM) < _CHUNK
+        if is_short:
             self._grow(_CHUNK)
+        return is_short
 
     @property
     def is_full(self) -> bool:

@@ -108,6 +108,15 @@ class Traced:
 
     __slots__ = ("place", "recording", "value")
 
+    @property
+    def __class__(self) -> type:
+        """Code that asks whether this is an int shall treat it as one."""
+        return int
+
+    @__class__.setter
+    def __class__(self, _: type) -> None:
+        raise AttributeError("a number stays one")
+
     def __init__(self, recording: Recording, place: int, value: int) -> None:
         self.recording = recording
         self.place = place

@@ -17,7 +17,7 @@ from reference_vm.targets.numba.assembly import Assembly, Value
 
 def argument_block(words: Sequence[int]) -> Any:
     """Return the words of a block as an array, or as a tuple if some only behave as ints."""
-    if all(isinstance(w, int | np.integer) for w in words):
+    if all(type(w) is int or isinstance(w, np.integer) for w in words):
         return np.array(words, dtype=np.int64)
     return tuple(words)
 

@@ -348,6 +348,15 @@ SAMPLES = {
     ),
     "handed twice": Sample(HANDED_TWICE, [(number(3), X), (number(0), X)], fuse=False),
     "call of any dims": Sample(ANY_DIMS, [(number(2), X), (number(2), LONG), (number(1), X)]),
+    "new sizes": Sample(
+        "fn @main(%x: f32[n, m], %y: f32[k]) -> (f32[n, m], f32[k]) {\n"
+        "%s = softmax(%x, axis = 1) %t = @twice(%y) %p = (%s, %t) return %p }\n"
+        "fn @twice(%x: f32[j]) -> f32[j] { %y = add(%x, %x) %z = multiply(%y, %x) return %z }",
+        [
+            (np.full((n, m), 0.5, np.float32), np.ones(k, np.float32))
+            for n, m, k in ((2, 3, 4), (4, 5, 3), (1, 5, 1), (3, 1, 2), (3, 0, 0), (1, 1, 7))
+        ],
+    ),
     "sum and softmax": Sample(
         "fn @main(%x: f32[n, m]) -> (f32[n], f32[n, m]) {\n"
         "%s = sum(%x, axis = [1]) %t = softmax(%x, axis = 1) %p = (%s, %t) return %p }",

@@ -12,13 +12,25 @@ from types import ModuleType
 import pytest
 
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native import calling, cells, entering, kernels, loop, memory, moves
+from reference_vm.runtime.native import (
+    calling,
+    cells,
+    entering,
+    instances,
+    kernels,
+    loop,
+    memory,
+    moves,
+    programs,
+)
 from reference_vm.runtime.native.layout import (
     SLOT,
     WORD,
     Cell,
+    Entry,
     Frame,
     FunctionRecord,
+    Gate,
     Maker,
     Slot,
     State,
@@ -33,6 +45,7 @@ from tests.unit.native.programs import SAMPLES
 FEW = ("chain", "symbolic", "views", "shape of", "data", "branch", "condition of integers")
 SHOWN = (
     *FEW,
+    "new sizes",
     *DATA,
     "argument given back",
     "many results",
@@ -180,6 +193,13 @@ def all_but_one(state: int, frame: int, pc: int) -> int:
     return to
 
 
+def last_instance(state: int, function: int, forms: int) -> int:
+    """Go on with the sizes that the function was called with first."""
+    gate = load(state, State.ENTRY)
+    entry = load(gate, Gate.ENTRIES)
+    return load(entry, Entry.INSTANCE) if entry else instances.bind(state, function, forms)
+
+
 _compute = kernels.compute
 _match_dims = moves.match_dims
 _find_instance = calling.find_instance
@@ -194,6 +214,8 @@ class Mutant:
 
 
 MUTANTS = {
+    "decisions of other sizes": Mutant({(programs, "holds"): always}),
+    "instance of other sizes": Mutant({(entering, "bind"): last_instance}),
     "wrong branch": Mutant({(loop, "branch"): inverted}),
     "missed kill": Mutant({(loop, "kill"): kept}),
     "memory freed while it is shared": Mutant({(cells, "release"): killed_at_once}),
