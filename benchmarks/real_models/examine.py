@@ -158,7 +158,7 @@ class _Examination:
         results = placed.results if isinstance(placed.results, tuple) else (placed.results,)
         worst, faults = 0.0, []
         for (name, theirs), ours in zip(outputs, results, strict=True):
-            assert not isinstance(ours, tuple)
+            assert not isinstance(ours, tuple | str)
             if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
                 faults.append(f"{name}: {ours.dtype}{list(ours.shape)}, onnxruntime has another")
                 continue
@@ -166,7 +166,7 @@ class _Examination:
         if worst > TOLERANCE:
             faults.append(f"differs from onnxruntime by {worst:.2g} of its size")
         for summary, ours in zip(self.recorded, results, strict=True):
-            assert not isinstance(ours, tuple)
+            assert not isinstance(ours, tuple | str)
             if not agrees(summary, ours):
                 faults.append(f"{summary.name}: not what was recorded")
         return worst, faults

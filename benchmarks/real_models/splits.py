@@ -32,7 +32,7 @@ from benchmarks.real_models.lock import ModelFile, models
 from benchmarks.real_models.shapes import declared_shapes
 from hettest.backend.protocol import Observation
 from hettest.judge import Status, judge
-from hettest.judge.judging import leaves
+from hettest.judge.nesting import leaves
 from reference_vm.ir.nodes import Module
 from reference_vm.session import Session
 

@@ -125,9 +125,9 @@ def test_results_are_nested_as_the_program_says(backend: Backend) -> None:
   }
 }
 """
-    (first, (second, third)) = (
-        backend.compile(TextProgram("x", text), {}, Options()).run("main", (ints(3),)).results
-    )
+    executable = backend.compile(TextProgram("x", text), {}, Options())
+    nested: Any = executable.run("main", (ints(3),)).results
+    first, (second, third) = nested
 
     assert [np.asarray(r).tolist() for r in (first, second, third)] == [[3], [-3], [9]]
 

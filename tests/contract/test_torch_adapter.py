@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,7 +137,8 @@ def test_a_whole_function_runs_for_each_size_that_it_meets(whole: adapter.Backen
 
     for size in (3, 1, 3):
         ones = np.ones(size, np.float32)
-        total, shape = executable.run("main", (ones, (ones, 3 * ones))).results
+        nested: Any = executable.run("main", (ones, (ones, 3 * ones))).results
+        total, shape = nested
         assert np.asarray(total).tolist() == [6.0] * size
         assert np.asarray(shape).tolist() == [size]
 

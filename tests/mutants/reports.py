@@ -127,7 +127,7 @@ def _arrays(value: Value) -> Iterator[Array]:
     if isinstance(value, tuple):
         for item in value:
             yield from _arrays(item)
-    else:
+    elif not isinstance(value, str):
         yield value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -21,7 +22,7 @@ PLACED = """module {
 FREE = PLACED.replace("vdevice @accel\n", "").replace(" @accel", "")
 
 
-def refusal(device_map: str, **options: str) -> str:
+def refusal(device_map: str, **options: Any) -> str:
     with pytest.raises(rv.CompileError) as caught:
         rv.compile(rv.parse(PLACED), device_map, **options)
     return str(caught.value)
@@ -57,7 +58,7 @@ def test_each_such_role_is_named() -> None:
     [{"default": "third"}, {"default": "@third"}, {"place": "y=third"}, {"split": "halves"}],
     ids=str,
 )
-def test_options_may_name_other_roles(options: dict[str, str]) -> None:
+def test_options_may_name_other_roles(options: dict[str, Any]) -> None:
     rv.compile(rv.parse(PLACED), "accel=sim:0,third=sim:1", **options)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import reference_vm as rv
-from reference_vm import compiler
 from reference_vm.bytecode.disassembler import disassemble
 from reference_vm.bytecode.instructions import Kill
 from reference_vm.bytecode.verifier import BytecodeError
+from reference_vm.codegen.emit import emit
 from reference_vm.ir import structural
 from tests.unit.program.programs import EXAMPLES
 
@@ -86,14 +86,13 @@ def test_bytecode_that_could_not_be_loaded_is_found_by_compile_when_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The compiler would be at fault, so a test has to be: one register is never filled."""
-    emit = compiler.emit
 
     def careless(*args: Any) -> Any:
         made = emit(*args)
         functions = tuple(replace(f, registers=f.registers + 99) for f in made.executable.functions)
         return replace(made, executable=replace(made.executable, functions=functions))
 
-    monkeypatch.setattr(compiler, "emit", careless)
+    monkeypatch.setattr("reference_vm.compiler.emit", careless)
     module = rv.parse(EXAMPLES["loops"].text)
     rv.compile(module, "accel=sim:0")
 

@@ -132,7 +132,8 @@ def test_several_results_nest_as_the_program_says() -> None:
     body = "%p = split(%a, num_outputs = 2)\n%x = %p[0]\n%t = (%p, %x)\nreturn %t"
     seen = run(body, result="((f32[1], f32[1]), f32[1])")
 
-    (first, second), third = seen.results
+    nested: Any = seen.results
+    (first, second), third = nested
     assert [np.asarray(r).tolist() for r in (first, second, third)] == [[1], [2], [1]]
     assert [e.defines for e in seen.executions or ()] == [("main/%p",)]
 
