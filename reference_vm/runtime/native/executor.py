@@ -79,6 +79,8 @@ class _Expected:
 _WANTED: Final = int(State.WANTED)
 _ENTRY: Final = int(State.ENTRY)
 _SERIAL: Final = int(State.SERIAL)
+_REFUSED: Final = int(Left.REFUSED)
+_RETURNED: Final = int(Left.RETURNED)
 _DELIVERED: Final = int(State.DELIVERED)
 _LOG: Final = int(State.LOG)
 _LOG_BEGIN: Final = int(State.LOG_BEGIN)
@@ -116,6 +118,7 @@ class NativeExecutor:
         self._notes = aligned_words(NOTES)
         self._prepare(pool)
         self.program = NativeProgram(image, state, pool)
+        self._memory = self.program.memory
         self._stack = Stack(state)
         self._values = Values(state, self.program)
         self._leaving = Leaving(self.program, state, self._stack, self._values)
@@ -183,28 +186,30 @@ class NativeExecutor:
             self._begin_anew()
         try:
             self._is_open = True
-            return self._begun(code, args)
+            self._path = self._like = None
+            head = self._remembered.gates.get(code.name)
+            if head is None:
+                return self._with_python(Left.REFUSED, code, args)
+            return self._as_before(head, code, args)
         finally:
             if self._is_open:
                 self._begin_anew()
 
-    def _begun(self, code: FunctionCode, args: tuple[Any, ...]) -> Any:
-        """Run a function, by the loop alone if it can."""
-        self._path = self._like = None
-        head = self._remembered.gates.get(code.name)
-        if head is None:
-            return self._with_python(Left.REFUSED, code, args)
-        cells, expected = self._cells, self._expected.get(code.name)
+    def _as_before(self, head: int, code: FunctionCode, args: tuple[Any, ...]) -> Any:
+        """Run a function that was run before, by the loop alone if it can."""
+        cells, memory, expected = self._cells, self._memory, self._expected.get(code.name)
         if expected is None:
             cells[_EXPECTED] = 0
         else:
             arrays = expected.arrays.fresh()
             cells[_EXPECTED], cells[_ARRAYS] = expected.address, id(arrays)
         cells[_ENTRY], serial = head, cells[_SERIAL]
-        left = self._call(self._start, id(args))
-        if left != Left.REFUSED:
+        memory.begin()
+        left = self._native(self._state, self._start, id(args))
+        memory.end()
+        if left != _REFUSED:
             self._like = code, cells[_ENTRY], serial
-        if left != Left.RETURNED:
+        if left != _RETURNED:
             return self._with_python(left, code, args)
         if cells[_DELIVERED]:
             assert expected is not None
@@ -227,6 +232,7 @@ class NativeExecutor:
                 path.begin_like(*self._like)
         run = self._run = NativeRun(self.program.memory, self._traced, self._checked)
         run.running = left != Left.REFUSED
+        whole = False
         try:
             if left == Left.REFUSED:
                 left = self._begin(code, args, run, path)
@@ -234,15 +240,20 @@ class NativeExecutor:
                 with np.errstate(all="ignore"):
                     self._go_on(left, run, path)
             run.running = False
-            return self._deliver(code, run, path)
+            delivered = self._deliver(code, run, path)
+            whole = True
+            return delivered
         except BindError as error:
+            whole = True
             if run.running:  # of a call inside
                 raise located(error, self._instruction()) from error
             raise argument_error(error, code) from None
         except FAILURES as error:
+            whole = True
             raise located(error, self._instruction() if run.running else None) from error
         finally:
-            self._close(run, path)
+            if whole:  # else tables may be half changed, and all is made anew
+                self._close(run, path)
 
     def _begin(
         self, code: FunctionCode, args: tuple[Any, ...], run: NativeRun, path: Path | None
@@ -285,11 +296,10 @@ class NativeExecutor:
 
     def _call(self, command: int, argument: int) -> int:
         """Call the loop, with the host's count of bytes in its hands meanwhile."""
-        memory = self.program.memory
-        memory.begin()
+        self._memory.begin()
         self._cells[_WANTED] = -1
         left = self._native(self._state, command, argument)
-        memory.end()
+        self._memory.end()
         return left
 
     def _go_on(self, left: int, run: NativeRun, path: Path | None) -> None:
@@ -330,7 +340,7 @@ class NativeExecutor:
     def _snapshot(self, run: NativeRun) -> Snapshot:
         return Snapshot(
             self._stack.used.copy(),
-            self.program.memory.table.copy(),
+            self._memory.table.copy(),
             self.program.cell_memory.copy(),
             self._cells[State.SERIAL],
             [bare(value) for value in self._values.objects],
@@ -392,11 +402,11 @@ class NativeExecutor:
         if path is not None:
             path.close(self._log, self._noted, self._plans())
         run.log = None
+        self._memory.end()  # an interrupt may have come before it was told
         if cells[State.LAST] or cells[State.CELL_BUMP] != cells[State.CELL_CHUNK]:
             self._call(Command.FINISH, 0)
-        self.program.memory.end()
         run.close()
-        self.program.memory.close_run()
+        self._memory.close_run()
         self.program.cell_memory.close_run()
         self._values.clear()
         self._count()
@@ -412,7 +422,7 @@ class NativeExecutor:
         if self._run is not None:
             self._run.log = None
             self._run.close()
-        self.program.memory.begin_anew()
+        self._memory.begin_anew()
         self.program.cell_memory.begin_anew()
         self._stack.begin_anew()
         self._cells[State.SCRATCH_BYTES] = self._cells[State.WORKSPACE_BYTES] = 0

@@ -184,10 +184,8 @@ class HostPool:
             memory.forget(self._state, entry)
 
     def begin(self) -> None:
-        """Let the loop's count of bytes in use go on from the device's."""
+        """Let the loop's count of bytes in use go on from the device's, which knows all of it."""
         cells, usage = self._cells, self.host.usage
-        if cells[_CURRENT] != self._told:  # an interrupt came between
-            self.end()
         cells[_CURRENT] = self._told = usage.current
         cells[_PEAK] = usage.peak
 
@@ -199,11 +197,13 @@ class HostPool:
         """
         cells, usage = self._cells, self.host.usage
         more = cells[_CURRENT] - self._told
-        usage.current += more
-        self._inside += more
-        self._told += more
-        if cells[_PEAK] > usage.peak:
-            usage.peak = cells[_PEAK]
+        if more:
+            usage.current += more
+            self._inside += more
+            self._told += more
+        peak = cells[_PEAK]
+        if peak > usage.peak:
+            usage.peak = peak
         cells[_PEAK] = 0
 
     def begin_anew(self) -> None:
