@@ -200,7 +200,7 @@ class MatchCast:
 @final
 @dataclass(frozen=True, slots=True)
 class MakeShape:
-    """``target`` = the numbers that ``dims`` are."""
+    """``target`` = the numbers that ``dims`` are; of a reshape -1 and 0 may be among them."""
 
     target: Register
     dims: Shape

@@ -9,7 +9,16 @@ from typing import Any, TypeAlias
 from reference_vm.bytecode import instructions as bc
 from reference_vm.codegen.registers import Registers, device_of, results_of
 from reference_vm.codegen.tables import Tables
-from reference_vm.ir.nodes import Binding, Call, Function, Invoke, Module, Operand, Var
+from reference_vm.ir.nodes import (
+    Binding,
+    Call,
+    Constant,
+    Function,
+    Invoke,
+    Module,
+    Operand,
+    Var,
+)
 from reference_vm.ops.definition import OpDef
 from reference_vm.types import GLOBAL_SCOPE, HOST, DeviceName, TensorType
 
@@ -35,6 +44,9 @@ class Emitter:
     all_symbols: dict[str, None] = field(default_factory=dict)
     on_host: dict[Var, bc.Register] = field(default_factory=dict)
     """Where the data of tensors was read to, in the blocks around."""
+
+    constants: dict[Var, Constant] = field(default_factory=dict)
+    """What is known of variables when the program is compiled."""
 
     def is_kernel(self, name: str) -> bool:
         """Whether the function of this name is a kernel."""

@@ -200,6 +200,8 @@ class _Body:
             site = site_of("shape", var, value.span)
             self.code.append(bc.MakeShape(register, value.dims, site))
             return
+        if isinstance(value, Constant):
+            self.emitter.constants[var] = value
         device = self.emitter.tables.device(device_of(var))
         slot = self.emitter.tables.constant(binding, value, device)
         self.code.append(bc.LoadConstant(register, slot))

@@ -14,6 +14,7 @@ from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import Binding, Call, Var
 from reference_vm.ops.definition import Trait
 from reference_vm.types import HOST, Shape, ShapeType, TensorType
+from reference_vm.types.elements import decode
 
 
 def emit_call(emitter: Emitter, binding: Binding, call: Call) -> None:
@@ -75,9 +76,27 @@ def _view(emitter: Emitter, binding: Binding, call: Call) -> None:
     if target.is_sized:
         emitter.code.append(bc.View(target, source, None, (), site))
         return
-    args = tuple(emitter.operand(a, True, site) for a in others)
-    kernel = emitter.tables.single(call, var.type, HOST.kind)
+    said = [_said(emitter, other, site) for other in others]
+    kernel = emitter.tables.single(
+        replace(call, args=(viewed, *(shape for shape, _ in said))), var.type, HOST.kind
+    )
+    args = tuple(register for _, register in said)
     emitter.code.append(bc.View(target, source, kernel, args, site))
+
+
+def _said(emitter: Emitter, asked: Var, site: bc.Site) -> tuple[Var, bc.Register]:
+    """Return what says the shape of a view, and its register.
+
+    A constant is a shape value, whose -1 and 0 stay: there is nothing to read in the run, and the
+    same operand gives the same shape again.
+    """
+    constant = emitter.constants.get(asked)
+    if constant is None:
+        return asked, emitter.operand(asked, True, site)
+    dims = tuple(int(size) for size in decode(constant.dtype, constant.data))
+    register = emitter.registers.fresh()
+    emitter.code.append(bc.MakeShape(register, dims, site))
+    return Var(asked.name, ShapeType(dims)), register
 
 
 def _match_cast(emitter: Emitter, binding: Binding, call: Call) -> None:

@@ -55,10 +55,12 @@ def same_dim(left: Dim, right: Dim) -> Dim | None:
 
 
 def _broadcast_dim(left: Dim, right: Dim) -> Dim | None:
-    if left == 1 or is_equal(left, right):
+    if left == 1:
         return right
     if right == 1:
         return left
+    if is_equal(left, right):
+        return min(left, right, key=_length)
     if is_different(left, right) and is_different(left, 1) and is_different(right, 1):
         return None
     if isinstance(left, int):
@@ -66,6 +68,10 @@ def _broadcast_dim(left: Dim, right: Dim) -> Dim | None:
     if isinstance(right, int) or _is_capped(left, right):
         return right
     return left if _is_capped(right, left) else UNKNOWN
+
+
+def _length(dim: Dim) -> int:
+    return dim.size if isinstance(dim, Poly) else 0
 
 
 def _is_capped(dim: Dim, whole: Dim) -> bool:

@@ -345,6 +345,41 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
     return result
 
 
+def _by_minima(dim: Dim) -> Dim:
+    """Return ``dim`` in a form that sums of ``min`` and ``max`` share if they are equal.
+
+    So ``max(0, n - 1) + min(1, n)`` becomes ``n``.
+    """
+    if not isinstance(dim, Poly) or not any(map(_is_extreme, (a for m, _ in dim.terms for a in m))):
+        return dim
+    result: Dim = 0
+    for monomial, coefficient in dim.terms:
+        result = add(result, multiply(coefficient, product(map(_minimum, monomial))))
+    return result
+
+
+def _is_extreme(atom: Atom) -> bool:
+    return isinstance(atom, Opaque) and atom.function in ("min", "max")
+
+
+def _minimum(atom: Atom) -> Dim:
+    """Return an atom by minima, of two sides of which one has no number added and neither less."""
+    if isinstance(atom, str):
+        return symbol(atom)
+    if not _is_extreme(atom):
+        return Poly((((atom,), 1),))
+    left, right = atom.left, atom.right
+    shift = min(_constant(left), _constant(right))
+    least = add(shift, apply("min", subtract(left, shift), subtract(right, shift)))
+    return least if atom.function == "min" else subtract(add(left, right), least)
+
+
+def _constant(dim: Dim) -> int:
+    if isinstance(dim, int):
+        return dim
+    return dict(dim.terms).get((), 0) if isinstance(dim, Poly) else 0
+
+
 class Relation(Enum):
     """What is known at compile time of two dims."""
 
@@ -355,7 +390,7 @@ class Relation(Enum):
 
 def relate(left: Dim, right: Dim) -> Relation:
     """Say whether two dims are certainly equal, certainly different, or only a run can tell."""
-    difference = subtract(left, right)
+    difference = _by_minima(subtract(left, right))
     if isinstance(difference, int):
         return Relation.EQUAL if difference == 0 else Relation.DIFFERENT
     if isinstance(difference, Poly):

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 import reference_vm as rv
-from reference_vm.bytecode.instructions import AllocStorage, Copy, Instruction, Launch, View
+from reference_vm.bytecode.instructions import (
+    AllocStorage,
+    Copy,
+    Instruction,
+    Launch,
+    ReadHost,
+    View,
+)
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -65,6 +72,25 @@ def test_a_literal_reshape_needs_no_kernel_to_work_out_its_shape() -> None:
     assert [v.kernel for v in of(from_data, View) if isinstance(v, View)] != [None]
     assert rv.Session(literal).run("main", X).shape == (6, 2)
     assert rv.Session(from_data).run("main", X, np.array([2, -1])).shape == (2, 6)
+
+
+def test_a_constant_shape_of_an_unknown_size_is_not_read_in_the_run() -> None:
+    compiled = program(
+        "(%x: f32[n, 4], %m: bool[n]) -> f32[?, 2, ?] {\n"
+        " %k = compress(%x, %m, axis = 0) %a = const i64[3] [0, 2, -1]\n"
+        " %r = reshape(%k, %a) return %r }"
+    )
+    session = rv.Session(compiled)
+    kept = np.array([True, False, True])
+    for _ in range(3):
+        found = session.run("main", X, kept)
+    before = session.left_to_python()["View reshape"]
+    session.run("main", X, kept)
+
+    np.testing.assert_array_equal(found, X[kept].reshape(2, 2, 2))
+    assert of(compiled, ReadHost) == []
+    assert session.left_to_python()["View reshape"] == before
+    assert session.run("main", X, np.zeros(3, bool)).shape == (0, 2, 2)
 
 
 def test_a_copy_of_a_reshaped_value_has_its_size_as_a_number() -> None:

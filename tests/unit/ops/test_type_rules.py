@@ -13,7 +13,7 @@ from reference_vm.ops.definition import Content
 from reference_vm.ops.typing import infer_call
 from reference_vm.source import Source
 from reference_vm.types import UNKNOWN, Attrs, Dim, DType, ShapeType, TensorType, Type
-from reference_vm.types.dim import symbol
+from reference_vm.types.dim import apply, symbol
 from reference_vm.types.dtype import BOOL, F32, F64, I32, I64, U8
 
 N, M = symbol("n"), symbol("m")
@@ -43,6 +43,7 @@ def infer(
         ((N,), (0,), "f32[0]"),
         ((N,), (M,), "f32[?]"),
         ((N,), (N + 1,), "f32[?]"),
+        ((N,), (apply("max", 0, N - 1) + apply("min", 1, N),), "f32[n]"),
         ((N,), (UNKNOWN,), "f32[?]"),
         ((UNKNOWN,), (1,), "f32[?]"),
     ],

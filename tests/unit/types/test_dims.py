@@ -153,6 +153,13 @@ def test_parity_tells_dims_apart_for_certain() -> None:
     assert relate(UNKNOWN, 3) is Relation.MAYBE
 
 
+def test_sums_of_minima_and_maxima_are_told_equal() -> None:
+    assert relate(apply("max", 0, N - 1) + apply("min", 1, N), N) is Relation.EQUAL
+    assert relate(apply("max", N, M) + apply("min", N, M), N + M) is Relation.EQUAL
+    assert relate(2 * apply("min", N, 3) + 2, 2 * apply("min", N + 1, 4)) is Relation.EQUAL
+    assert relate(apply("max", N, 1), apply("min", N, 1)) is Relation.MAYBE
+
+
 def test_division_by_zero_and_unknown_functions_are_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         floordiv(N, 0)
