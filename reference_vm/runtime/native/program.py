@@ -85,6 +85,7 @@ class NativeProgram:
             image.executable.devices.index(HOST),
             bool(load(state, State.CHECKED)),
             self._is_listed,
+            self._reads,
         )
         self.codes = [translate(around, code) for code in functions]
         self.places: dict[int, Place] = {}
@@ -219,6 +220,9 @@ class NativeProgram:
 
     def _is_listed(self, launch: Launch) -> bool:
         return all(t.is_sized for t in launch.targets)
+
+    def _reads(self, launch: Launch) -> bool:
+        return any(self.image.shape_function(launch.kernel).reads)
 
 
 __all__ = ["Code", "NativeProgram", "Place"]

@@ -8,7 +8,7 @@ function, filled when the instance is made, or when a launch or call has been do
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, Union, final
 
@@ -71,6 +71,8 @@ class Aside:
 
 Word: TypeAlias = Union[int, Jumping, Aside]
 
+SizedType: TypeAlias = tuple[DType, Shape]
+
 
 @final
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ class Surroundings:
     """Whether any plan that fits the operands of a launch may be run, since nothing else of the
     launch must be checked."""
 
+    reads: Callable[[Launch], bool]
+    """Whether a plan for a launch may depend on the elements of its operands."""
+
 
 def translate(around: Surroundings, code: FunctionCode) -> Code:
     """Return a function in integers."""
@@ -124,33 +129,43 @@ def translate(around: Surroundings, code: FunctionCode) -> Code:
     return _Translator(around, code, trees).translate()
 
 
-def _sure(around: Surroundings, code: FunctionCode) -> set[Register]:
+def _sure(around: Surroundings, code: FunctionCode) -> Mapping[Register, SizedType]:
     """Return the registers that hold tensors on the host of forms that the symbols decide.
 
     A caller outside has been checked; one inside may hand over what it knows less of.
     """
     times: Counter[Register] = Counter(w for i in code.instructions for w in writes(i))
-    found = {i for i, p in enumerate(code.params) if code.lent and _is_sized(p.type)}
+    found: dict[Register, SizedType | None] = {}
+    if code.lent:
+        found.update((i, _sized(p.type)) for i, p in enumerate(code.params))
     for instruction in code.instructions:
         match instruction:
             case Launch(device=device, targets=targets) if device == around.host:
-                found.update(t.register for t in targets if t.is_sized)
-            case View(target=target) | HostOp(target=Target() as target) if target.is_sized:
-                found.add(target.register)
-            case MatchCast(target=register, type=type_) if _is_sized(type_):
-                found.add(register)
+                found.update((t.register, _promised(t)) for t in targets)
+            case View(target=target) | HostOp(target=Target() as target):
+                found[target.register] = _promised(target)
+            case MatchCast(target=register, type=type_):
+                found[register] = _sized(type_)
             case _:
                 pass
     params = range(len(code.params))
-    return {r for r in found if times[r] == (0 if r in params else 1)}
+    once = ((r, t) for r, t in found.items() if times[r] == (0 if r in params else 1))
+    return {r: t for r, t in once if t is not None}
 
 
-def _is_sized(type_: Type) -> bool:
-    """Whether a type is that of a tensor on the host, all of whose dims the symbols decide."""
+def _promised(target: Target) -> SizedType | None:
+    """Return dtype and shape of a result, if the symbols decide its dims."""
+    return (target.dtype, target.shape) if target.is_sized and target.shape is not None else None
+
+
+def _sized(type_: Type) -> SizedType | None:
+    """Return dtype and shape of a tensor on the host, all of whose dims the symbols decide."""
     if not isinstance(type_, TensorType) or type_.shape is None:
-        return False
+        return None
     device = None if type_.vdevice is None else type_.vdevice.device
-    return device in (None, HOST) and not any(isinstance(d, Unknown) for d in type_.shape)
+    if device not in (None, HOST) or any(isinstance(d, Unknown) for d in type_.shape):
+        return None
+    return type_.dtype, type_.shape
 
 
 @final
@@ -328,11 +343,15 @@ class _Translator:
         results = [w for t in launch.targets for w in self._result(t)]
         one = len(launch.targets) == 1 and launch.targets[0].storage is not None
         op = Op.LAUNCH_ONE if one and not self.around.checked else Op.LAUNCH
-        cell, length = self._cells(1), LaunchWords.SLOTS + len(slots) + len(results)
+        sure = {n: op for op, n in SURE.items()}.get(len(slots))
+        simple = (
+            op is Op.LAUNCH_ONE and sure is not None and all(a in self.sure for a in launch.args)
+        )
+        cell = self._plan_cell(launch) if simple else self._cells(1)
+        length = LaunchWords.SLOTS + len(slots) + len(results)
         head = (cell, kernel, len(slots), len(launch.targets), length)
         words = (*head, int(self.around.is_listed(launch)), *slots, *results)
-        sure = {n: op for op, n in SURE.items()}.get(len(slots))
-        if op is Op.LAUNCH or sure is None or not self.sure.issuperset(launch.args):
+        if sure is None or not simple:
             return (op, *words)
         return (sure, cell, *slots, *results[: Result.FORM], Aside((Op.LAUNCH, *words)))
 
@@ -384,6 +403,20 @@ class _Translator:
         if key not in self.known:
             self.known[key] = self._cells(1)
             self.told.append(told(self.known[key]))
+        return self.known[key]
+
+    def _plan_cell(self, launch: Launch) -> int:
+        """Return the cell for the plan of a launch on operands whose forms the instance decides.
+
+        Launches of one kernel on operands alike have the same plan, so it is looked up once for all
+        of them.
+        """
+        if self.around.reads(launch):
+            return self._cells(1)
+        operands = tuple(self.sure[a] for a in launch.args)
+        key = (launch.kernel, operands, tuple(map(_promised, launch.targets)))
+        if key not in self.known:
+            self.known[key] = self._cells(1)
         return self.known[key]
 
     def _size(self, size: Dim) -> int:
