@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -18,13 +19,21 @@ from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.results import deliver
 from reference_vm.types.arrays import to_numpy
 
+_KEPT: Final = 1024
+"""Results that are remembered."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Arrays:
     """The arrays that results go to: what is known of each, one for each slot."""
 
-    forms: tuple[int, ...]
+    words: ctypes.Array[ctypes.c_int64]
+    """As `State.EXPECTED` says."""
+
+    address: int
+    """Of these words."""
+
     sizes: tuple[int, ...]
     """Bytes."""
 
@@ -59,26 +68,54 @@ class Delivery:
         self._trees: dict[int, Tree] = {}
         """The tree of the result, by the address of the instruction that returned it."""
 
+        self._returned: dict[int, list[int]] = {}
+        """Its slots, likewise."""
+
+        self._known: dict[tuple[int, ...], Arrays] = {}
+        """By the address of the instruction, and the forms of the results."""
+
     def arrays(self) -> Arrays | None:
         """Return what arrays the results go to, if all are tensors on the host."""
-        pc, frame = load(self._state, State.PC), load(self._state, State.FRAME)
+        pc, frame = read(self._state, 2)
         forms: list[int] = []
-        for slot in read(pc + 2 * WORD, load(pc, 1)):
+        for slot in self._slots(pc):
             _, reference, form = read(frame + slot * WORD, SLOT)
             if reference <= 0 or not form:
                 return None
             forms.append(form)
+        key = (pc, *forms)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            found = self._known[key] = self._made(pc, forms)
+        for nbytes in found.sizes:
+            self._program.image.host.deliver(nbytes)
+        return found
+
+    def clear(self) -> None:
+        """Forget what results of certain forms go to."""
+        self._known.clear()
+
+    def _made(self, pc: int, forms: Sequence[int]) -> Arrays:
         known = [self._program.forms[form] for form in forms]
-        for one in known:
-            self._program.image.host.deliver(one.nbytes)
+        words = (ctypes.c_int64 * (1 + len(forms)))(len(forms), *forms)
         tree = self._tree(pc)
         return Arrays(
-            tuple(forms),
+            words,
+            ctypes.addressof(words),
             tuple(k.nbytes for k in known),
             tuple((k.dims, to_numpy(k.dtype)) for k in known if k.dtype is not None),
             tree,
             tree is not None and all(inside is None for inside in tree),
         )
+
+    def _slots(self, pc: int) -> list[int]:
+        """Return the slots that the instruction returns, in words from the frame."""
+        found = self._returned.get(pc)
+        if found is None:
+            found = self._returned[pc] = read(pc + 2 * WORD, load(pc, 1))
+        return found
 
     def slowly(self, run: NativeRun) -> Any:
         """Return the results, whatever they are, as the interpreter delivers them."""

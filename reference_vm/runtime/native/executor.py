@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -63,18 +62,6 @@ def native_code(machine: Machine) -> Callable[[int, int, int], int]:
     return _NATIVE(machine.address(text, lambda: words.print_module(FUNCTIONS)))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """What a function gave last."""
-
-    arrays: Arrays
-    forms: Words
-    """As `State.EXPECTED` says."""
-
-    address: int
-
-
 # As plain numbers, since members of an enumeration are slow to index with.
 _WANTED: Final = int(State.WANTED)
 _ENTRY: Final = int(State.ENTRY)
@@ -104,7 +91,7 @@ class NativeExecutor:
         self._like: tuple[FunctionCode, int, int] | None = None
         """How the loop began the last run by itself: function, remembered call, serial number."""
 
-        self._expected: dict[str, _Expected] = {}
+        self._expected: dict[str, Arrays] = {}
         """What each function gave last, if that was tensors on the host."""
 
         self._image = image
@@ -201,7 +188,7 @@ class NativeExecutor:
         if expected is None:
             cells[_EXPECTED] = 0
         else:
-            arrays = expected.arrays.fresh()
+            arrays = expected.fresh()
             cells[_EXPECTED], cells[_ARRAYS] = expected.address, id(arrays)
         cells[_ENTRY], serial = head, cells[_SERIAL]
         memory.begin()
@@ -213,9 +200,9 @@ class NativeExecutor:
             return self._with_python(left, code, args)
         if cells[_DELIVERED]:
             assert expected is not None
-            self._count(expected.arrays.sizes)
+            self._count(expected.sizes)
             self._is_open = False
-            return expected.arrays.nested(arrays)
+            return expected.nested(arrays)
         found = self._delivery.arrays()
         if found is None:
             return self._with_python(left, code, args)
@@ -292,6 +279,7 @@ class NativeExecutor:
         self._remembered.clear()
         self._leaving.forget()
         self._expected.clear()
+        self._delivery.clear()
         self.program.tidy()
 
     def _call(self, command: int, argument: int) -> int:
@@ -383,14 +371,8 @@ class NativeExecutor:
         arrays = results.fresh()
         self._call(Command.FINISH, id(arrays))
         self._count(results.sizes)
-        self._expect(code, results)
+        self._expected[code.name] = results
         return results.nested(arrays)
-
-    def _expect(self, code: FunctionCode, arrays: Arrays) -> None:
-        """Expect the next results of a function to be as these."""
-        forms = aligned_words(1 + len(arrays.forms))
-        forms[:] = [len(arrays.forms), *arrays.forms]
-        self._expected[code.name] = _Expected(arrays, forms, address_of(forms))
 
     def _instruction(self) -> Any:
         place = self.program.places[self._cells[State.PC]]
