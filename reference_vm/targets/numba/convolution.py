@@ -52,6 +52,9 @@ _LONG: Final = 32
 _OVERLAP: Final = 4
 """Frames a quarter of a vector apart, or farther, are done as rows."""
 
+_SHALLOW: Final = 16
+"""Taps up to which writing the result takes longer than summing it."""
+
 _CHUNKS: Final = 8
 """Parts that work is cut into, at least, if it is large."""
 
@@ -255,7 +258,7 @@ class _Stages:
         result = self._room(math.prod(shape)) if tile.aside else 0
         tiles = -(-g.spanned // tile.places)
         units = g.images * g.groups * tiles
-        chunk = -(-g.features // max(1, -(-_CHUNKS // units)))
+        chunk = tile.rows if tile.along else -(-g.features // max(1, -(-_CHUNKS // units)))
         chunk = -(-chunk // tile.rows) * tile.rows
         chunks = -(-g.features // chunk)
         each = math.prod(g.plane) * g.planes * g.channels * self.lanes.bytes
@@ -307,6 +310,7 @@ class _Stages:
             self.planner.addresses - 1,
             self.planner.aside,
             self.planner.relu,
+            g.depth <= _SHALLOW,
         )
 
     def _planes(self, g: Geometry, slack: int) -> int:

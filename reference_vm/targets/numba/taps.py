@@ -71,6 +71,10 @@ class Tile:
     relu: bool = False
     """Whether what is below 0 becomes 0."""
 
+    along: bool = False
+    """Whether all tiles of a chunk of channels come one after the other, and not all chunks of a
+    tile: the rows of few channels are written at a time."""
+
     @property
     def places(self) -> int:
         return self.lanes.count * self.vectors
@@ -120,8 +124,12 @@ class _Taps:
 
     def _unit(self, unit: Value) -> None:
         out, read, lanes = self.out, self.read, self.tile.lanes
-        rest, chunk = out.divide(unit, read["chunks"])
-        rest, number = out.divide(rest, read["tiles"])
+        if self.tile.along:
+            rest, number = out.divide(unit, read["tiles"])
+            rest, chunk = out.divide(rest, read["chunks"])
+        else:
+            rest, chunk = out.divide(unit, read["chunks"])
+            rest, number = out.divide(rest, read["tiles"])
         image, group = out.divide(rest, read["groups"])
         first = out.mul(number, str(self.tile.places))
         base = self._base()

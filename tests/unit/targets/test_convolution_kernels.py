@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,7 @@ def test_bytes_are_summed_exactly(zero_points: str) -> None:
         ((1, 1, 4_000), (20, 1, 400), {"strides": (160,)}),
         ((2, 1, 1, 5_512), (9, 1, 1, 455), {"strides": (1, 441), "pads": (0, 7, 0, 448)}),
         ((1, 40, 300), (24, 40, 1), {}),
+        ((2, 2, 20, 37), (38, 1, 3, 3), {"group": 2, "pads": (1, 1, 1, 1)}),
         ((3, 70, 4), (33, 70, 3), {"pads": (1, 1)}),
         ((1, 64, 1, 1), (8, 64, 1, 1), {}),
         ((1, 2, 3, 3), (1, 2, 3, 3), {}),
@@ -94,6 +96,7 @@ def test_bytes_are_summed_exactly(zero_points: str) -> None:
         "frames",
         "padded",
         "pointwise",
+        "shallow",
         "short",
         "one place",
         "one",
@@ -112,6 +115,27 @@ def test_what_is_not_a_number_spreads_over_its_windows_only() -> None:
     operands[0][0, 1, 3, 10] = np.nan
     operands[0][0, 0, 0, 0] = np.inf
     check(function_of("conv", operands, pads=(1, 1, 1, 1)), operands)
+
+
+def test_a_shallow_convolution_writes_few_channels_at_a_time() -> None:
+    shape = (1, 32, 40, 40)
+    kernel = native(function_of("conv", [_numbers(1, 1, 40, 40), _numbers(32, 1, 1, 5)]))
+
+    call = kernel.native([(1, 1, 40, 40), (32, 1, 1, 5)])
+
+    assert call is not None
+    assert call.shapes == ((*shape[:3], 36),)
+    x, w, y = _numbers(1, 1, 40, 40), _numbers(32, 1, 1, 5), np.full(call.shapes[0], np.nan, "f4")
+    workspace = np.empty(call.workspace + 64, np.uint8)
+    for stage in call.stages:
+        block = stage.block.copy()
+        block[:3] = [a.ctypes.data for a in (x, w, y)]
+        block[stage.workspace_word] = workspace.ctypes.data + -workspace.ctypes.data % 64
+        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        last = stage is call.stages[-1]
+        entry(stage.entry)(block.ctypes.data, stage.low, stage.high // 2 if last else stage.high)
+    written = ~np.isnan(y[0]).any(axis=(1, 2))
+    assert written.tolist() == [True] * 16 + [False] * 16
 
 
 def test_dims_that_do_not_fit_are_refused() -> None:
