@@ -20,9 +20,11 @@ from reference_vm.runtime.frames import Frame, Step
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.launching import check_promise
 from reference_vm.runtime.log import Template
-from reference_vm.runtime.sizes import compile_dim, compile_shape
+from reference_vm.runtime.sizes import Symbols, compile_dim, compile_shape
 from reference_vm.types import HOST, Shape, TensorType, Unknown
 from reference_vm.types.arrays import to_numpy
+
+Cast: TypeAlias = Callable[[Symbols, tuple[int, ...]], Symbols]
 
 ShapeOf: TypeAlias = Callable[[Frame], tuple[int, ...]]
 
@@ -126,24 +128,39 @@ def make_shape_step(code: FunctionCode, instruction: MakeShape) -> Step:
     return step
 
 
-def match_cast_step(code: FunctionCode, instruction: MatchCast) -> Step:
+def cast_symbols(code: FunctionCode, instruction: MatchCast) -> Cast:
+    """Return what tells the symbols after a cast from those before, and the dims of the value.
+
+    It raises `DataError` for dims that are not as the cast says.
+    """
     slots = {s: i for i, s in enumerate(code.symbols)}
-    source, target, type_ = instruction.source, instruction.target, instruction.type
+    type_ = instruction.type
     binds = [(axis, slots[symbol]) for axis, symbol in instruction.binds]
     shape = type_.shape if isinstance(type_, TensorType) else type_.dims
     check = _dims_check(shape, slots)
 
-    def step(frame: Frame) -> None:
-        value = frame.registers[source]
-        dims = value.shape if isinstance(value, Tensor) else value
+    def told(symbols: Symbols, dims: tuple[int, ...]) -> Symbols:
         if shape is not None and len(dims) != len(shape):
             raise DataError("match-cast", f"the rank is {len(dims)}, expected {len(shape)}")
         if binds:
-            symbols = list(frame.symbols)
+            bound = list(symbols)
             for axis, slot in binds:
-                symbols[slot] = dims[axis]
-            frame.symbols = tuple(symbols)
-        check(frame, dims)
+                bound[slot] = dims[axis]
+            symbols = tuple(bound)
+        check(symbols, dims)
+        return symbols
+
+    return told
+
+
+def match_cast_step(code: FunctionCode, instruction: MatchCast) -> Step:
+    source, target = instruction.source, instruction.target
+    told = cast_symbols(code, instruction)
+
+    def step(frame: Frame) -> None:
+        value = frame.registers[source]
+        dims = value.shape if isinstance(value, Tensor) else value
+        frame.symbols = told(frame.symbols, dims)
         frame.registers[target] = value
 
     return step
@@ -151,16 +168,16 @@ def match_cast_step(code: FunctionCode, instruction: MatchCast) -> Step:
 
 def _dims_check(
     shape: Shape | None, slots: dict[str, int]
-) -> Callable[[Frame, tuple[int, ...]], None]:
+) -> Callable[[Symbols, tuple[int, ...]], None]:
     expected = [
         (axis, dim, compile_dim(dim, slots))
         for axis, dim in enumerate(shape or ())
         if not isinstance(dim, Unknown)
     ]
 
-    def check(frame: Frame, dims: tuple[int, ...]) -> None:
+    def check(symbols: Symbols, dims: tuple[int, ...]) -> None:
         for axis, dim, number in expected:
-            wanted = number(frame.symbols)
+            wanted = number(symbols)
             if dims[axis] != wanted:
                 same = str(dim) == str(wanted)
                 text = str(wanted) if same else f"{dim} = {wanted}"

@@ -10,21 +10,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
 from reference_vm.bytecode.executable import DataTypeSlot, FunctionCode
+from reference_vm.bytecode.instructions import MatchCast
 from reference_vm.devices.api import Tensor
 from reference_vm.diagnostics import DataError
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.native.forms import Forms
 from reference_vm.runtime.native.heap import Heap
-from reference_vm.runtime.native.layout import CELLS, SLOT, Binding, FunctionRecord, Slot, Telling
+from reference_vm.runtime.native.layout import (
+    CELLS,
+    SLOT,
+    Binding,
+    Casting,
+    FunctionRecord,
+    Slot,
+    Telling,
+)
 from reference_vm.runtime.native.programs import MOST_NUMBERS
 from reference_vm.runtime.native.told import Told, traced_cells
 from reference_vm.runtime.native.tracing import Recording, Traced, given
+from reference_vm.runtime.shapes import cast_symbols
 from reference_vm.runtime.sizes import Symbols
 from reference_vm.runtime.symbols import bind_symbols
 from reference_vm.types import ShapeType, TensorType, TupleType, Type
 
 TRIES: Final = 4
 """Programs of one function for either; beyond, Python finds its instances."""
+
+
+_CASTS: Final = 4
+"""The word of `Op.MATCH` with its programs."""
 
 
 @final
@@ -58,6 +72,23 @@ class Bindings:
         assert len(words) >= Binding.PARAMETERS
         self._leave(record, FunctionRecord.BINDINGS, words, recording)
 
+    def learn_cast(
+        self, code: FunctionCode, cast: MatchCast, pc: int, symbols: Symbols, form: int
+    ) -> None:
+        """Leave a program for casts, at ``pc``, like one that was right for these symbols."""
+        if not symbols or not self._may(pc, _CASTS):
+            return
+        recording = Recording()
+        known = self._forms[form]
+        before, dims = given(recording, symbols), given(recording, known.dims)
+        after = cast_symbols(code, cast)(before, dims)  # type: ignore[arg-type]
+        words = [0] * (Casting.RANK + 1)
+        places = list(map(recording.place, after))
+        words[Casting.PROGRAM] = self._heap.put(recording.words())
+        words[Casting.SYMBOLS] = self._heap.put(places)
+        words[Casting.KIND], words[Casting.RANK] = known.kind, len(known.dims)
+        self._leave(pc, _CASTS, words, recording)
+
     def learn_cells(self, record: int, cells: Sequence[Told], symbols: Symbols) -> None:
         """Leave a program for instances like the one for these symbols."""
         if not symbols or not self._may(record, FunctionRecord.TELLINGS):
@@ -71,15 +102,13 @@ class Bindings:
         words[Telling.CELLS] = self._heap.put(told)
         self._leave(record, FunctionRecord.TELLINGS, words, recording)
 
-    def _may(self, record: int, kind: FunctionRecord) -> bool:
+    def _may(self, record: int, kind: int) -> bool:
         """Whether one more program is not too many; counts it."""
         tried = self._tried.get((record, kind), 0)
         self._tried[record, kind] = tried + 1
         return tried < TRIES
 
-    def _leave(
-        self, record: int, kind: FunctionRecord, words: list[int], recording: Recording
-    ) -> None:
+    def _leave(self, record: int, kind: int, words: list[int], recording: Recording) -> None:
         if recording.numbers <= MOST_NUMBERS:
             words[0] = load(record, kind)
             store(record, kind, self._heap.put(words))

@@ -13,6 +13,7 @@ from reference_vm.jit.words import load, store
 from reference_vm.runtime.native.layout import (
     WORD,
     Binding,
+    Casting,
     Form,
     FunctionRecord,
     Instance,
@@ -111,6 +112,33 @@ def bind_by(state: int, binding: int, function: int, forms: int) -> int:
     return instance_of(state, key)
 
 
+def cast(state: int, instance: int, casting: int, form: int) -> int:
+    """Return the instance after a cast of a value of some form, by one of a list of castings.
+
+    Return 0 if none tells it.
+    """
+    numbers = load(state, State.NUMBERS)
+    function = load(instance, Instance.FUNCTION)
+    symbols = load(function, FunctionRecord.SYMBOLS)
+    rank = load(form, Form.RANK)
+    while casting != 0:
+        if load(form, Form.KIND) == load(casting, Casting.KIND) and rank == load(
+            casting, Casting.RANK
+        ):
+            for i in range(symbols):
+                store(numbers, i, load(instance, Instance.SYMBOLS + i))
+            for axis in range(rank):
+                store(numbers, symbols + axis, load(form, Form.DIMS + axis))
+            if evaluate(load(casting, Casting.PROGRAM), numbers, symbols + rank) != 0:
+                key = numbers + MOST_NUMBERS * WORD
+                store(key, 0, function)
+                for i in range(symbols):
+                    store(key, 1 + i, load(numbers, load(load(casting, Casting.SYMBOLS), i)))
+                return instance_of(state, key)
+        casting = load(casting, Casting.NEXT)
+    return 0
+
+
 def bind(state: int, function: int, forms: int) -> int:
     """Return the instance of a function for arguments of the forms in a list; 0: Python must.
 
@@ -130,6 +158,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     tell,
     instance_of,
     bind_by,
+    cast,
     bind,
 )
 """In the order of their use."""

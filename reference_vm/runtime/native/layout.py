@@ -252,6 +252,18 @@ class Telling(IntEnum):
     WORDS = 3
 
 
+class Casting(IntEnum):
+    """A program that tells the symbols after a cast from those before and the dims of a value."""
+
+    NEXT = 0
+    PROGRAM = 1
+    SYMBOLS = 2
+    """The address of the place of each symbol among the numbers."""
+
+    KIND = 3
+    RANK = 4
+
+
 class Way(IntEnum):
     """The instance that a function was called with for arguments of certain forms."""
 

@@ -223,6 +223,8 @@ class Leaving:
                 self._remember_fact(pc, frame, forms)
             case MatchCast():
                 write(instance + load(pc, 3) * WORD, [forms[0], load(frame, Frame.INSTANCE)])
+                code, symbols = program.function(place), program.symbols(instance)
+                program.bindings.learn_cast(code, instruction, pc, symbols, forms[0])
 
     def _contents(self, place: Place, pc: int, frame: int, forms: Sequence[int]) -> Contents | None:
         """Return the elements that a launch reads on the host; ``None``: it is not remembered."""

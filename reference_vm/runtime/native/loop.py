@@ -40,6 +40,7 @@ from reference_vm.runtime.native.layout import WORD, Command, Frame, Left, State
 from reference_vm.runtime.native.moves import (
     branch,
     constant,
+    elements,
     fact,
     kill,
     match_dims,
@@ -115,10 +116,12 @@ def interpret(state: int, logged: int) -> int:  # noqa: C901, PLR0912, PLR0915
                 to = shape(instance, frame, pc)
             case Op.FACT:
                 to = fact(state, frame, pc)
+            case Op.ELEMENTS:
+                to = elements(state, instance, frame, pc)
             case Op.RESHAPE:
                 to = reshape(frame, pc)
             case Op.MATCH:
-                to = match_dims(instance, frame, pc)
+                to = match_dims(state, instance, frame, pc)
                 instance = load(frame, Frame.INSTANCE)
             case Op.CALL:
                 to = invoke(state, frame, pc)

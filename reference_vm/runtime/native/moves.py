@@ -16,6 +16,8 @@ from reference_vm.runtime.native.cells import (
     release_slot,
     share_slot,
 )
+from reference_vm.runtime.native.forms import KINDS, SHAPE
+from reference_vm.runtime.native.instances import cast
 from reference_vm.runtime.native.layout import (
     SCALAR,
     WORD,
@@ -27,6 +29,11 @@ from reference_vm.runtime.native.layout import (
     State,
 )
 from reference_vm.runtime.native.memory import allocate, entry_of
+from reference_vm.runtime.native.records import form_of
+from reference_vm.types import DTYPES
+
+INDEX: Final = KINDS[DTYPES["i64"]]
+"""The kind of tensors of indices, which elements of shapes are."""
 
 
 def constant(frame: int, pc: int) -> int:
@@ -116,16 +123,22 @@ def shape(instance: int, frame: int, pc: int) -> int:
     return pc + 3 * WORD
 
 
-def match_dims(instance: int, frame: int, pc: int) -> int:
+def match_dims(state: int, instance: int, frame: int, pc: int) -> int:
     """Go on with the instance for the dims of a tensor or shape value, if that is known."""
     source = frame + load(pc, 2) * WORD
     cell = load(pc, 3)
     form = load(source, Slot.FORM)
-    if form == 0 or load(instance, cell) != form:
+    if form == 0:
         return 0
+    if load(instance, cell) != form:
+        after = cast(state, instance, load(pc, 4), form)
+        if after == 0:
+            return 0
+        store(instance, cell, form)
+        store(instance, cell + 1, after)
     store(frame, Frame.INSTANCE, load(instance, cell + 1))
     copy(frame + load(pc, 1) * WORD, source)
-    return pc + 4 * WORD
+    return pc + 5 * WORD
 
 
 def read_scalar(state: int, target: int, source: int) -> int:
@@ -193,6 +206,30 @@ def fact(state: int, frame: int, pc: int) -> int:
     return pc + (4 + operands) * WORD
 
 
+def elements(state: int, instance: int, frame: int, pc: int) -> int:
+    """Let a slot hold a new tensor of the dims of a shape value."""
+    known = load(frame, load(pc, 2) + Slot.FORM)
+    if known == 0 or load(known, Form.KIND) != SHAPE:
+        return 0
+    count = load(known, Form.RANK)
+    key = load(state, State.NUMBERS)
+    store(key, 0, INDEX)
+    store(key, 1, 1)
+    store(key, 2, count)
+    form = form_of(state, key)
+    if form == 0 or (load(pc, 3) != 0 and load(instance, load(pc, 3)) != form):
+        return 0
+    reference = allocate(state, count * WORD)
+    if reference == 0:
+        return 0
+    address = load(entry_of(state, reference), BufferEntry.ADDRESS)
+    move(address, known + Form.DIMS * WORD, count * WORD)
+    store(state, State.WRITES, load(state, State.WRITES) + 1)
+    store(state, State.WRITE_BYTES, load(state, State.WRITE_BYTES) + count * WORD)
+    hold(frame + load(pc, 1) * WORD, address, reference, form)
+    return pc + 4 * WORD
+
+
 def reshape(frame: int, pc: int) -> int:
     """Give a tensor the shape that an operator makes of shapes."""
     operands = load(pc, 3)
@@ -220,6 +257,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     read,
     find_memo,
     fact,
+    elements,
     reshape,
 )
 """In the order of their use."""

@@ -62,7 +62,7 @@ class Op(IntEnum):
     """s, c:form."""
 
     MATCH = 11
-    """s:to, s:from, c:memo. Goes on with the instance that fits the tensor's dims."""
+    """s:to, s:from, c:memo, casts. Goes on with the instance that fits the tensor's dims."""
 
     READ = 12
     """s:to, s:from. Reads a scalar on the host."""
@@ -70,6 +70,9 @@ class Op(IntEnum):
     FACT = 13
     """s:to, memo, operands; s of each. What an operator makes of shapes alone: a shape value or a
     tensor that the memo holds."""
+
+    ELEMENTS = 28
+    """s:to, s:from, c:form or 0. Makes a tensor of the dims of a shape value."""
 
     RESHAPE = 14
     """s:to, memo, operands; s of each. As `FACT`, for a view of the first operand."""

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from reference_vm.bytecode.executable import FunctionCode
-from reference_vm.bytecode.instructions import Instruction, Invoke, InvokeClosure, Launch, Register
+from reference_vm.bytecode.instructions import (
+    HostOp,
+    Instruction,
+    Invoke,
+    InvokeClosure,
+    Launch,
+    Register,
+)
 from reference_vm.devices.api import Tensor
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.image import Image
@@ -30,7 +37,7 @@ from reference_vm.runtime.native.makers import Makers
 from reference_vm.runtime.native.memory import entry_of
 from reference_vm.runtime.native.plans import Plans
 from reference_vm.runtime.native.pool import HostPool
-from reference_vm.runtime.native.records import KEPT, find, link
+from reference_vm.runtime.native.records import KEPT, MOST, find, link
 from reference_vm.runtime.native.room import Room
 from reference_vm.runtime.native.translation import (
     Code,
@@ -86,6 +93,7 @@ class NativeProgram:
             bool(load(state, State.CHECKED)),
             self._is_listed,
             self._reads,
+            self._is_elements,
         )
         self.codes = [translate(around, code) for code in functions]
         self.places: dict[int, Place] = {}
@@ -174,8 +182,9 @@ class NativeProgram:
         words[Instance.FUNCTION] = self.records[function]
         for told in code.cells:
             words[told.cell] = told.word(symbols, self.forms)
-        if any(abs(s) >= ADDRESSES for s in symbols):
-            return self.room.put(words)  # dims of a shape value that is no form
+        if any(abs(s) >= ADDRESSES for s in symbols):  # dims of a shape value that is no form
+            words[Instance.SYMBOLS : Instance.SYMBOLS + len(symbols)] = [MOST] * len(symbols)
+            return self.room.put(words)
         self.bindings.learn_cells(self.records[function], code.cells, symbols)
         words[Instance.SYMBOLS : Instance.SYMBOLS + len(symbols)] = symbols
         address = self.room.put(words)
@@ -220,6 +229,9 @@ class NativeProgram:
 
     def _is_listed(self, launch: Launch) -> bool:
         return all(t.is_sized for t in launch.targets)
+
+    def _is_elements(self, op: HostOp) -> bool:
+        return self.image.kernels[op.kernel].ops == ("shape_to_tensor",)
 
     def _reads(self, launch: Launch) -> bool:
         return any(self.image.shape_function(launch.kernel).reads)

@@ -122,6 +122,9 @@ class Surroundings:
     reads: Callable[[Launch], bool]
     """Whether a plan for a launch may depend on the elements of its operands."""
 
+    is_elements: Callable[[HostOp], bool]
+    """Whether an operator makes a tensor of what a shape value holds."""
+
 
 def translate(around: Surroundings, code: FunctionCode) -> Code:
     """Return a function in integers."""
@@ -223,7 +226,11 @@ class _Translator:
             case MatchCast(target=target, source=source):
                 if not (self._is_leaf(target) and self._is_leaf(source)):
                     return None
-                return (Op.MATCH, self.slots[target], self.slots[source], self._cells(2))
+                return (Op.MATCH, self.slots[target], self.slots[source], self._cells(2), 0)
+            case HostOp(target=Target() as target, args=(source,)) if self._is_plain(instruction):
+                sized = target.shape if target.is_sized else None
+                form = 0 if sized is None else self._form(target.dtype, sized)
+                return (Op.ELEMENTS, self.slots[target.register], self.slots[source], form)
             case HostOp(target=target, args=args):
                 return self._fact(Op.FACT, target, args)
             case ReadHost(target=target, source=source):
@@ -368,6 +375,10 @@ class _Translator:
         assert target.shape is not None
         form = self._form(target.dtype, target.shape)
         return (Op.VIEW, self.slots[target.register], self.slots[view.source], form)
+
+    def _is_plain(self, op: HostOp) -> bool:
+        """Whether an operator makes a tensor of what one shape value holds."""
+        return self.around.is_elements(op) and all(map(self._is_leaf, op.args))
 
     def _fact(
         self, op: Op, target: Target | Register, args: Sequence[Register]

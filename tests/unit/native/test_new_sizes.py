@@ -77,6 +77,28 @@ fn @twice(%x: f32[k]) -> f32[k] {
 }
 """
 
+CAST = """
+fn @main(%x: f32[?, m], %y: f32[?]) -> (f32[?, m], f32[?], i64[2]) {
+  %a: f32[k, m] = match_cast(%x)
+  %b: f32[j] = match_cast(%y)
+  %c: f32[k, m] = match_cast(%a)
+  %d = add(%a, %c)
+  %e = multiply(%b, %b)
+  %s = shape_of(%d)
+  %t = shape_to_tensor(%s)
+  %r = (%d, %e, %t)
+  return %r
+}
+"""
+
+MULTIPLE = """
+fn @main(%x: f32[n], %y: f32[?]) -> f32[?] {
+  %a: f32[2*n] = match_cast(%y)
+  %b = add(%a, %a)
+  return %b
+}
+"""
+
 SQUARE = """
 fn @main(%x: f32[z, n]) -> f32[n, n] {
   %t = permute_dims(%x, axes = [1, 0])
@@ -111,12 +133,17 @@ def called(n: int, m: int, k: int) -> Sequence[Any]:
     return floats(n), floats(m)
 
 
+def cast(n: int, m: int, k: int) -> Sequence[Any]:
+    return floats(n, m), floats(k)
+
+
 PROGRAMS = {
     "chain": (CHAIN, chain),
     "broadcast": (BROADCAST, broadcast),
     "products": (PRODUCTS, products),
     "joined": (JOINED, joined),
     "called": (CALLED, called),
+    "cast": (CAST, cast),
 }
 
 
@@ -146,7 +173,7 @@ def test_both_executors_do_the_same_for_any_sizes(name: str) -> None:
         assert not wrong, f"{n}, {m}, {k}: {wrong}"
 
 
-@pytest.mark.parametrize("name", ["chain", "broadcast", "called"])
+@pytest.mark.parametrize("name", ["chain", "broadcast", "called", "cast"])
 def test_a_new_size_needs_no_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, arguments = PROGRAMS[name]
     session = session_of(text)
@@ -160,6 +187,21 @@ def test_a_new_size_needs_no_python(name: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(executor, "_with_python", refuse)
     for n in range(9, 60, 2):
         session.run("main", *arguments(n, n + 1, n - 3))
+
+
+def test_a_cast_that_does_not_fit_is_the_interpreters_error() -> None:
+    both = Both(Sample(MULTIPLE, []).compiled())
+    for n, m in ((3, 6), (4, 8), (5, 11), (6, 12), (0, 0), (0, 1), (7, 13)):
+        wrong = list(both.differences("main", floats(n), floats(m)))
+        assert not wrong, f"{n}, {m}: {wrong}"
+
+
+def test_launches_of_a_kernel_on_operands_alike_share_their_plan() -> None:
+    lines = [f"%v{i + 1} = add(%v{i}, %v0)" for i in range(20)]
+    text = f"fn @main(%v0: f32[n]) -> f32[n] {{ {' '.join(lines)} return %v20 }}"
+    code = native(session_of(text, fuse=False)).program.codes[0]
+
+    assert code.instance_words < 10
 
 
 def plans(executor: NativeExecutor) -> Iterator[int]:

@@ -41,6 +41,7 @@ def test_the_listing_in_the_documentation_is_that_of_a_sum() -> None:
         (LOOP, "BRANCH s"),
         (f"fn @main{VIEW}", "VIEW"),
         (f"fn @main{FACT}", "FACT"),
+        (f"fn @main{FACT}", "ELEMENTS"),
         (f"fn @main{MATCH}", "MATCH"),
         (f"fn @main{MOVE}", "MOVE 1 s11 s8"),
         (DATA["list of pairs"].text, "TAG s"),
