@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from hettest.backend.calls import compiled, observed
 from hettest.backend.protocol import Executable, Observation, Options, Purpose, Timing
@@ -17,6 +17,7 @@ from hettest.bench.measurement import CompileSeconds, Costs
 from hettest.bench.rounds import Sides
 from hettest.devicemap import show
 from hettest.judge import judge
+from hettest.judge.nesting import leaves, misfit
 from hettest.runner.given import Args, HetFailure, Source, Where, arguments_of, roles_of
 from hettest.runner.het import Het, Prepared, Report
 from hettest.runner.run import copied
@@ -196,9 +197,11 @@ def _verify(found: Contest) -> None:
 
 def _same(found: Value, expected: Value) -> bool:
     """Whether two results are equal to the bit."""
-    if isinstance(found, tuple) and isinstance(expected, tuple):
-        return len(found) == len(expected) and all(map(_same, found, expected))
-    if isinstance(found, tuple | str) or isinstance(expected, tuple | str):
-        return isinstance(found, str) and isinstance(expected, str) and found == expected
+    if misfit(found, expected) is not None:
+        return False
+    return all(map(_equal, leaves(found), leaves(expected)))
+
+
+def _equal(found: Any, expected: Any) -> bool:
     alike = found.dtype == expected.dtype and found.shape == expected.shape
-    return alike and found.tobytes() == expected.tobytes()
+    return bool(alike and found.tobytes() == expected.tobytes())

@@ -24,9 +24,20 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def rebuilt(value: Any, arrays: Iterator[Any]) -> Any:
     """Return ``value`` with the next of ``arrays`` in place of each array, names as they are."""
-    if isinstance(value, tuple):
-        return tuple(rebuilt(item, arrays) for item in value)
-    return value if isinstance(value, str) else next(arrays)
+    made: list[Any] = []
+    open_ = [(iter((value,)), made)]
+    while open_:
+        items, made = open_[-1]
+        for item in items:
+            if isinstance(item, tuple):
+                open_.append((iter(item), []))
+                break
+            made.append(item if isinstance(item, str) else next(arrays))
+        else:
+            open_.pop()
+            if open_:
+                open_[-1][1].append(tuple(made))
+    return made[0]
 
 
 def misfit(found: object, wanted: object, place: str = "the result") -> str | None:
@@ -60,7 +71,7 @@ def _inside(place: str, index: int) -> str:
 def _misfit(found: object, wanted: object) -> str | None:
     """Return what was expected in place of ``found``, what is inside tuples aside."""
     if isinstance(wanted, str):
-        return None if found == wanted else repr(wanted)
+        return None if isinstance(found, str) and found == wanted else repr(wanted)
     if isinstance(wanted, tuple):
         fits = isinstance(found, tuple) and len(found) == len(wanted)
         return None if fits else _called(wanted)

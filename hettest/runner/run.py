@@ -34,6 +34,7 @@ from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
 from hettest.expect.named import Listed
 from hettest.expect.situation import Earlier, Situation
+from hettest.judge.nesting import leaves, rebuilt
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Status, worst
 from hettest.runner.cases import CaseData, arguments, literal
@@ -413,13 +414,7 @@ def _run_before(executable: Executable, case: Case, run: Run, module: Module) ->
 
 def copied(args: Sequence[Value]) -> tuple[Value, ...]:
     """Return fresh arrays, so that an implementation that writes to them changes no one else's."""
-    return tuple(map(_copied, args))
-
-
-def _copied(arg: Value) -> Value:
-    if isinstance(arg, tuple):
-        return tuple(map(_copied, arg))
-    return arg if isinstance(arg, str) else arg.copy()
+    return tuple(rebuilt(arg, (array.copy() for array in leaves(arg))) for arg in args)
 
 
 def _advised(

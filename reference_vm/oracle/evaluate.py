@@ -350,8 +350,23 @@ def _told_by(type_: Type) -> set[str]:
 
 def to_result(argument: Argument) -> Result:
     """Return an argument or an observed result as exact estimates."""
+    return trampoline.run(_exactly(argument))
+
+
+def _exactly(argument: Argument) -> Steps[Result]:
     if isinstance(argument, tuple):
-        return tuple(a if isinstance(a, str) else to_result(a) for a in argument)
+        made: list[Any] = []
+        for item in argument:
+            made.append((yield _exactly(item)) if isinstance(item, tuple) else _leaf(item))
+        return tuple(made)
+    found: Result = _leaf(argument)
+    return found
+
+
+def _leaf(argument: Any) -> Any:
+    """Return an array's estimate, and the name of a constructor as it is."""
+    if isinstance(argument, str):
+        return argument
     array = np.asarray(argument)
     return Estimate.exact(array, from_numpy(array.dtype))
 

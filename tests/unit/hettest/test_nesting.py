@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hettest.judge.nesting import misfit
+from hettest.judge.nesting import leaves, misfit, rebuilt
+from hettest.language import oracle
+from hettest.runner.run import copied
+from reference_vm.text import parse
 
 A = np.zeros(2)
+
+DEEP = 100_000
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,40 @@ def test_the_first_misfit_is_named_with_its_place(
     found: Any, wanted: Any, message: str | None
 ) -> None:
     assert misfit(found, wanted) == message
+
+
+def deep(leaf: Any) -> Any:
+    """Return a list, as a run gives one, that is deeper than Python's stack."""
+    made: Any = ("Nil",)
+    for _ in range(DEEP):
+        made = ("Cons", leaf, made)
+    return made
+
+
+def test_nothing_is_nested_too_deep() -> None:
+    numbers = iter(range(DEEP))
+    made = rebuilt((deep(A), (A,)), (next(numbers, "last") for _ in range(DEEP + 1)))
+    assert list(leaves(made)) == [*range(DEEP)]
+    assert made[1] == ("last",)
+    assert misfit(deep(A), deep(A)) is None
+    assert misfit(deep(A), deep("Name")) == "the result[1] is an array, expected 'Name'"
+
+
+def test_what_is_given_to_a_backend_is_copied_however_deep() -> None:
+    (copy,) = copied((deep(A),))
+    assert misfit(copy, deep(A)) is None
+    assert not any(array is A for array in leaves(copy))
+
+
+def test_the_oracle_takes_and_gives_lists_of_any_length() -> None:
+    module = parse("""module {
+      type List[A] { Nil, Cons(A, List[A]) }
+      fn @main(%l: List[f64[2]], %x: f64[2]) -> List[f64[2]] {
+        %r = Cons(%x, %l)
+        return %r
+      }
+    }""")
+    found = oracle.evaluate(module, "main", (deep(A), A + 1)).result
+    estimates = list(leaves(found))
+    assert len(estimates) == DEEP + 1
+    assert [float(e.value[0]) for e in estimates[:2]] == [1, 0]
