@@ -7,7 +7,8 @@ the domain or that of a row's result, with or without the folded axes.
 A matrix product begins a group: its operands may be transposed by it alone, and what follows on its
 result joins while it has the result's shape. A second product joins if its left operand is a row
 fold of the first, as in attention; a transpose of a product that keeps its rows ends a group.
-A convolution begins a group that one ``relu`` of its result ends.
+A convolution begins a group that one ``relu`` of its result ends, or one ``leaky_relu`` of floats
+that sums are kept in.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from reference_vm.loops.kernel import Correlation, Elementwise, LoopRule, Move, 
 from reference_vm.loops.lower import NoLoops, row_axes_of
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.types import TensorType, VirtualDevice
+from reference_vm.types.dtype import F32, F64
 
 Shape: TypeAlias = "tuple[Hashable, ...]"
 """Dims, or one token that stands for an unknown shape."""
@@ -222,7 +224,8 @@ class StepReader:
         exact, place = op.has(Trait.EXACT), binding.var.tensor.vdevice
         shape = self.shape(binding.var)
         keeps = kind is Kind.MOVE and _keeps_rows(call, len(shapes[0]))
-        ends = op.name == "relu"
+        wide = binding.var.tensor.dtype in (F32, F64)
+        ends = op.name == "relu" or (op.name == "leaky_relu" and wide)
         return Step(kind, operands, shapes, shape, rows, exact, place, limit, keeps, ends)
 
     def _kind(

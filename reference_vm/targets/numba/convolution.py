@@ -35,7 +35,7 @@ from reference_vm.targets.numba.rounding import RoundForm, print_round
 from reference_vm.targets.numba.rows import GatherForm, RowsForm, print_gather, print_rows
 from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.taps import Tile, print_taps
-from reference_vm.targets.numba.vectors import Lanes, Registers, lanes, registers
+from reference_vm.targets.numba.vectors import Bend, Lanes, Registers, lanes, registers
 from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import DType, TensorType
 from reference_vm.types.arrays import to_numpy
@@ -64,7 +64,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     found = convolution_of(function)
     if found is None:
         return None
-    call, relu = found
+    call, bend = found
     types = [a.type if isinstance(a, Var) else None for a in call.args]
     x = types[0]
     if not isinstance(x, TensorType) or x.rank is None or not 3 <= x.rank <= 5:
@@ -73,7 +73,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         return None
     places = [function.params.index(a) if isinstance(a, Var) else None for a in call.args]
     result = function.body.result.tensor.dtype
-    plan = _Planner(call, tuple(places), tuple(types), result, tools.machine, relu)
+    plan = _Planner(call, tuple(places), tuple(types), result, tools.machine, bend)
     return StagedKernel(
         function.name,
         operators(function),
@@ -97,8 +97,8 @@ class _Planner:
     types: Sequence[Any]
     result: DType
     machine: Machine
-    relu: bool
-    """Whether what is below 0 becomes 0 in the result."""
+    bend: Bend | None
+    """What becomes of numbers below 0 in the result."""
 
     def __post_init__(self) -> None:
         given = [p for p in self.places if p is not None]
@@ -202,7 +202,7 @@ class _Stages:
         assert at[0] is not None
         assert at[1] is not None
         form = RowsForm(
-            self.lanes, direct, at[0], at[1], at[2], planner.addresses - 1, planner.relu
+            self.lanes, direct, at[0], at[1], at[2], planner.addresses - 1, planner.bend
         )
         blocks = -(-places // block_columns(self.lanes))
         units = g.images * g.groups * blocks
@@ -309,7 +309,7 @@ class _Stages:
             at,
             self.planner.addresses - 1,
             self.planner.aside,
-            self.planner.relu,
+            self.planner.bend,
             g.depth <= _SHALLOW,
         )
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from reference_vm.targets.numba.assembly import Assembly, Value
-from reference_vm.targets.numba.vectors import Lanes
+from reference_vm.targets.numba.vectors import Bend, Lanes
 
 COLUMNS: Final = 4
 """Tiles side by side that are done before the next rows: their part of ``b`` stays in cache."""
@@ -71,15 +71,17 @@ def block_columns(lanes: Lanes) -> int:
     return COLUMNS * tile_columns(lanes)
 
 
-def print_dots(out: Assembly, lanes: Lanes, *, relu: bool = False) -> None:
-    """Write the function ``@dots`` into a module; with ``relu``, what is below 0 becomes 0."""
+def print_dots(out: Assembly, lanes: Lanes, bend: Bend | None = None) -> None:
+    """Write the function ``@dots`` into a module; what is below 0 may be bent."""
     columns = tile_columns(lanes)
-    _print_tile(out, lanes, "wide", (lanes.count // columns, columns), relu)
-    _print_tile(out, lanes, "tall", (lanes.count, 1), relu)
+    _print_tile(out, lanes, "wide", (lanes.count // columns, columns), bend)
+    _print_tile(out, lanes, "tall", (lanes.count, 1), bend)
     _print_loops(out, lanes)
 
 
-def _print_tile(out: Assembly, lanes: Lanes, name: str, size: tuple[int, int], relu: bool) -> None:
+def _print_tile(
+    out: Assembly, lanes: Lanes, name: str, size: tuple[int, int], bend: Bend | None
+) -> None:
     height, width = size
     define = f"define internal void @{name}({', '.join(_TILE)}) noinline nounwind"
     with out.function(define):
@@ -112,7 +114,7 @@ def _print_tile(out: Assembly, lanes: Lanes, name: str, size: tuple[int, int], r
         sums = out.loop(whole, "%depth", step_size, carried, last)
         total = lanes.sums(out, sums)
         if width > 1:
-            _print_results(out, lanes, total, width, relu)
+            _print_results(out, lanes, total, width, bend)
             return
         ordered = out.both(
             out.compare("eq", "%first_row", "1"),
@@ -121,8 +123,8 @@ def _print_tile(out: Assembly, lanes: Lanes, name: str, size: tuple[int, int], r
         )
         out.choose(
             ordered,
-            lambda: _print_vector(out, lanes, total, relu),
-            lambda: _print_results(out, lanes, total, width, relu),
+            lambda: _print_vector(out, lanes, total, bend),
+            lambda: _print_results(out, lanes, total, width, bend),
         )
 
 
@@ -138,12 +140,12 @@ def _lines(
     ]
 
 
-def _print_vector(out: Assembly, lanes: Lanes, sums: Value, relu: bool) -> None:
+def _print_vector(out: Assembly, lanes: Lanes, sums: Value, bend: Bend | None) -> None:
     total = lanes.add(out, lanes.load(out, "%first"), sums)
-    lanes.store(out, lanes.relu(out, total) if relu else total, "%c")
+    lanes.store(out, lanes.bent(out, total, bend), "%c")
 
 
-def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int, relu: bool) -> None:
+def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int, bend: Bend | None) -> None:
     last_row, last_col = out.sub("%rows", "1"), out.sub("%cols", "1")
     places = [divmod(lane, width) for lane in range(lanes.count)]
     for lane, (row, column) in enumerate(places):
@@ -156,10 +158,7 @@ def _print_results(out: Assembly, lanes: Lanes, sums: Value, width: int, relu: b
         value = out.step(f"extractelement {lanes.type} {sums}, i64 {lane}")
         first = out.load(lanes.element, place("%first"))
         total = out.step(f"fadd {lanes.element} {first}, {value}")
-        if relu:
-            kept = out.step(f"fcmp ugt {lanes.element} {total}, 0.0")
-            total = out.step(f"select i1 {kept}, {lanes.element} {total}, {lanes.element} 0.0")
-        out.store(lanes.element, total, place("%c"))
+        out.store(lanes.element, lanes.bent_element(out, total, bend), place("%c"))
 
 
 def _print_loops(out: Assembly, lanes: Lanes) -> None:

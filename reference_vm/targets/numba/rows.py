@@ -13,7 +13,7 @@ from typing import Final, final
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
 from reference_vm.targets.numba.dots import Product, block_columns, print_dots
-from reference_vm.targets.numba.vectors import Lanes
+from reference_vm.targets.numba.vectors import Bend, Lanes
 
 ROWS: Final = (
     *("windows", "image", "group", "distance", "depth", "features", "places", "groups"),
@@ -41,8 +41,7 @@ class RowsForm:
     w: int
     bias: int | None
     y: int
-    relu: bool = False
-    """Whether what is below 0 becomes 0."""
+    bend: Bend | None = None
 
     def words(self) -> Words:
         return Words(self.y + 1, ROWS)
@@ -63,7 +62,7 @@ class GatherForm:
 def print_rows(form: RowsForm) -> str:
     """Return the kernel; its range counts images, groups, blocks of places, chunks of channels."""
     out, lanes = Assembly(), form.lanes
-    print_dots(out, lanes, relu=form.relu)
+    print_dots(out, lanes, form.bend)
     with out.kernel():
         words = form.words()
         read = {name: words.read(out, name) for name in ROWS}

@@ -15,7 +15,7 @@ from typing import Final, final
 
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.targets.numba.blocks import Words
-from reference_vm.targets.numba.vectors import Lanes
+from reference_vm.targets.numba.vectors import Bend, Lanes
 
 NAMES: Final = (
     "planes",
@@ -68,8 +68,8 @@ class Tile:
     aside: bool = False
     """Whether the result goes to the workspace, to be rounded later."""
 
-    relu: bool = False
-    """Whether what is below 0 becomes 0."""
+    bend: Bend | None = None
+    """What becomes of sums below 0."""
 
     along: bool = False
     """Whether all tiles of a chunk of channels come one after the other, and not all chunks of a
@@ -209,8 +209,7 @@ class _Taps:
         out, lanes = self.out, self.tile.lanes
         weights = out.at(place.weights, lanes.element, out.mul(channel, self.read["depth"]))
         sums = self._sums(place, height, channel, weights)
-        if self.tile.relu:
-            sums = [lanes.relu(out, value) for value in sums]
+        sums = [lanes.bent(out, value, self.tile.bend) for value in sums]
         target = out.at(place.target, lanes.element, out.mul(channel, self.size))
         out.choose(
             self.whole,

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from reference_vm.loops.llvm_code import bf16_value
+from reference_vm.loops.code import round_to_f32
+from reference_vm.loops.llvm_code import bf16_value, number
 from reference_vm.targets.numba.assembly import Assembly, Value
 from reference_vm.types import DType
 from reference_vm.types.dtype import BF16, F16, F32, F64, I32
@@ -39,6 +40,15 @@ def registers(features: frozenset[str]) -> Registers:
     if {"avx2", "fma"} <= features:
         return Registers(32, 16, masked=False)
     return Registers(16, 32 if "neon" in features else 16, masked=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """What becomes of numbers below 0."""
+
+    slope: float | None
+    """What they are multiplied by, as by ``leaky_relu``; ``None``: they are 0, as by ``relu``."""
 
 
 @final
@@ -124,11 +134,34 @@ class Lanes:
         out.declared.add(f"{kind} @{name}({kind}, {kind}, {kind})")
         return out.step(f"call {kind} @{name}({kind} {x}, {kind} {y}, {kind} {total})")
 
-    def relu(self, out: Assembly, value: Value) -> Value:
-        """Return the greater of each lane and 0; NaN where it is NaN."""
-        kept = out.step(f"fcmp ugt {self.type} {value}, {self.zero}")
-        mask = f"<{self.count} x i1>"
-        return out.step(f"select {mask} {kept}, {self.type} {value}, {self.type} {self.zero}")
+    def bent(self, out: Assembly, value: Value, bend: Bend | None) -> Value:
+        """Return a vector with the lanes below 0 bent, if they are to be; NaN stays."""
+        if bend is None:
+            return value
+        slope = "" if bend.slope is None else self.broadcast(out, self._number(bend.slope))
+        return self._bent(out, value, (self.type, f"<{self.count} x i1>", self.zero), slope)
+
+    def bent_element(self, out: Assembly, value: Value, bend: Bend | None) -> Value:
+        """Return what `bent` does, of one element."""
+        if bend is None:
+            return value
+        slope = "" if bend.slope is None else self._number(bend.slope)
+        return self._bent(out, value, (self.element, "i1", "0.0"), slope)
+
+    def _bent(
+        self, out: Assembly, value: Value, kinds: tuple[str, str, Value], slope: Value
+    ) -> Value:
+        kind, mask, zero = kinds
+        if not slope:
+            kept = out.step(f"fcmp ugt {kind} {value}, {zero}")
+            return out.step(f"select {mask} {kept}, {kind} {value}, {kind} {zero}")
+        below = out.step(f"fcmp olt {kind} {value}, {zero}")
+        scaled = out.step(f"fmul {kind} {value}, {slope}")
+        return out.step(f"select {mask} {below}, {kind} {scaled}, {kind} {value}")
+
+    def _number(self, value: float) -> Value:
+        """Return a literal, rounded to the type of the elements."""
+        return number(round_to_f32(value) if self.element == "float" else value, F64)
 
     def greater(self, out: Assembly, x: Value, y: Value) -> Value:
         """Return the greater of each two lanes; NaN where one of them is."""

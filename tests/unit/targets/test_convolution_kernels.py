@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from reference_vm.ir.nodes import Binding, Block, Call, Var
 from reference_vm.ops.definition import DataError
+from reference_vm.types import Attrs
 from tests.unit.targets.judged import check, function_of, native
 
 RANDOM = np.random.default_rng(7)
@@ -160,3 +161,29 @@ def test_relu_of_a_convolution_is_one_kernel_and_the_same_bits(shapes: Any) -> N
     (found,) = kernel(np, [x, w], [None])
     np.testing.assert_array_equal(found, np.where(plain <= 0, np.float32(0), plain))
     assert not np.signbit(found[found == 0]).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [0.1, 0.0, -2.0])
+@pytest.mark.parametrize(
+    "shapes", [((2, 3, 9, 30), (9, 3, 3, 3)), ((1, 40, 4), (9, 40, 3)), ((1, 40, 1), (3, 40, 1))]
+)
+def test_leaky_relu_of_a_convolution_is_one_kernel_and_the_same_bits(
+    shapes: Any, alpha: float, dtype: Any
+) -> None:
+    x, w = (_numbers(*shape, dtype=dtype) for shape in shapes)
+    x[0, 0, 0] = np.nan
+    x[-1, :, -1] = 0
+    conv = function_of("conv", [x, w])
+    (plain,) = native(conv)(np, [x, w], [None])
+    whole = Var("y", conv.body.result.tensor)
+    leaky = Call("leaky_relu", (conv.body.result,), Attrs(alpha=alpha))
+    body = Block((*conv.body.bindings(), Binding(whole, leaky)), whole)
+
+    kernel = native(replace(conv, body=body))
+
+    assert kernel.ops == ("conv", "leaky_relu")
+    (found,) = kernel(np, [x, w], [None])
+    expected = np.where(plain < 0, plain * dtype(alpha), plain)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
