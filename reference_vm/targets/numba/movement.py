@@ -17,6 +17,7 @@ from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function, Var
 from reference_vm.ops.definition import DataError, OpDef
 from reference_vm.ops.padding import source_places, widths
+from reference_vm.ops.shape_values import run_sizes
 from reference_vm.targets.numba.copies import (
     MAX_AXES,
     Copy,
@@ -169,6 +170,27 @@ def _of_view(whole: Array, view: Array, source: int, target: int) -> Copy:
     return Copy(source, target, view.shape, steps, strides(view.shape), start)
 
 
+def _expanded(planner: _Planner, given: Sequence[Any]) -> tuple[list[Dims], list[Copy]]:
+    """Return the copy that reads each place of an axis of one again and again.
+
+    It is what `_viewed` says, which is asked where the dims do not fit, but told by dims alone.
+    """
+    dims, sizes = given[0], given[1]
+    target = sizes if isinstance(sizes, tuple) else run_sizes(sizes)
+    rank = max(len(dims), len(target))
+    own = (*[1] * (rank - len(dims)), *dims)
+    wanted = (*[1] * (rank - len(target)), *target)
+    if planner.op.name == "broadcast_to" and len(target) < rank:
+        return _viewed(planner, given)
+    two_way = planner.op.name == "expand"
+    shape = tuple(a if two_way and b == 1 else b for a, b in zip(own, wanted, strict=True))
+    if any(b < 0 or (a != b and a != 1) for a, b in zip(own, shape, strict=True)):
+        return _viewed(planner, given)
+    steps = (*[0] * (rank - len(dims)), *strides(dims))
+    read = tuple(0 if a == 1 else step for a, step in zip(own, steps, strict=True))
+    return [shape], [Copy(planner.address(0), planner.target(0), shape, read, strides(shape))]
+
+
 def _joined(planner: _Planner, given: Sequence[Any]) -> tuple[list[Dims], list[Copy]]:
     """Return a copy for each operand of ``concat``."""
     axis = planner.attrs["axis"] % len(given[0])
@@ -257,7 +279,13 @@ def _full(planner: _Planner, given: Sequence[Any]) -> tuple[list[Dims], list[Cop
     return [shape], [copy]
 
 
-_RULES: Final[Mapping[str, Any]] = {"concat": _joined, "pad": _padded, "full": _full}
+_RULES: Final[Mapping[str, Any]] = {
+    "broadcast_to": _expanded,
+    "concat": _joined,
+    "expand": _expanded,
+    "full": _full,
+    "pad": _padded,
+}
 
 
 __all__ = ["VIEWS", "make"]

@@ -99,6 +99,18 @@ fn @main(%x: f32[n], %y: f32[?]) -> f32[?] {
 }
 """
 
+EXPANDED = """
+fn @main(%x: f32[n, 1], %y: f32[m], %z: f32[1, n, 1]) -> (f32[n, m], f32[1, n, m], f32[3, n, 2]) {
+  %s = shape [n, m]
+  %a = broadcast_to(%x, %s)
+  %b = expand(%z, %s)
+  %t = shape [3, 1, 2]
+  %c = expand(%x, %t)
+  %r = (%a, %b, %c)
+  return %r
+}
+"""
+
 SQUARE = """
 fn @main(%x: f32[z, n]) -> f32[n, n] {
   %t = permute_dims(%x, axes = [1, 0])
@@ -137,6 +149,10 @@ def cast(n: int, m: int, k: int) -> Sequence[Any]:
     return floats(n, m), floats(k)
 
 
+def expanded(n: int, m: int, k: int) -> Sequence[Any]:
+    return floats(n, 1), floats(m), floats(1, n, 1)
+
+
 PROGRAMS = {
     "chain": (CHAIN, chain),
     "broadcast": (BROADCAST, broadcast),
@@ -144,6 +160,7 @@ PROGRAMS = {
     "joined": (JOINED, joined),
     "called": (CALLED, called),
     "cast": (CAST, cast),
+    "expanded": (EXPANDED, expanded),
 }
 
 
@@ -173,7 +190,7 @@ def test_both_executors_do_the_same_for_any_sizes(name: str) -> None:
         assert not wrong, f"{n}, {m}, {k}: {wrong}"
 
 
-@pytest.mark.parametrize("name", ["chain", "broadcast", "called", "cast"])
+@pytest.mark.parametrize("name", ["chain", "broadcast", "called", "cast", "expanded"])
 def test_a_new_size_needs_no_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, arguments = PROGRAMS[name]
     session = session_of(text)
