@@ -17,7 +17,6 @@ from reference_vm.runtime.native.run import NativeRun
 from reference_vm.runtime.native.trees import Tree, tree_of
 from reference_vm.runtime.native.values import Values
 from reference_vm.runtime.results import deliver
-from reference_vm.types.arrays import to_numpy
 
 _KEPT: Final = 1024
 """Results that are remembered."""
@@ -98,14 +97,14 @@ class Delivery:
         self._known.clear()
 
     def _made(self, pc: int, forms: Sequence[int]) -> Arrays:
-        known = [self._program.forms[form] for form in forms]
+        arrays = list(map(self._program.forms.array, forms))
         words = (ctypes.c_int64 * (1 + len(forms)))(len(forms), *forms)
         tree = self._tree(pc)
         return Arrays(
             words,
             ctypes.addressof(words),
-            tuple(k.nbytes for k in known),
-            tuple((k.dims, to_numpy(k.dtype)) for k in known if k.dtype is not None),
+            tuple([nbytes for nbytes, _, _ in arrays]),
+            tuple([(dims, dtype) for _, dims, dtype in arrays]),
             tree,
             tree is not None and all(inside is None for inside in tree),
         )

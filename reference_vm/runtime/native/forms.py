@@ -9,7 +9,7 @@ import ctypes
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Forms:
         self._state = state
         self._room = room
         self._kinds = Heap()
+        self._arrays = tuple(map(to_numpy, _DTYPES))
         store(state, State.KINDS, self._kinds.put(_about()))
         self._addresses: dict[Known, int] = {}
         self._known: dict[int, Known] = {}
@@ -108,6 +109,12 @@ class Forms:
             found = Known(None if kind == SHAPE else _DTYPES[kind - 1], dims)
             self._known[address], self._addresses[found] = found, address
         return found
+
+    def array(self, address: int) -> tuple[int, Dims, Any]:
+        """Return bytes, dims and NumPy's dtype of a tensor, by its form."""
+        words = read(address, Form.DIMS)
+        dims = tuple(read(address + Form.DIMS * WORD, words[Form.RANK]))
+        return words[Form.NBYTES], dims, self._arrays[words[Form.KIND] - 1]
 
     def _of(self, known: Known) -> int:
         found = self._addresses.get(known)
