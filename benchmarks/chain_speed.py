@@ -30,7 +30,7 @@ ELEMENTS: Final = 8
 ROUNDS: Final = 300
 STATIC_LIMIT: Final = 0.15
 SYMBOLIC_LIMIT: Final = 0.20
-NEW_SIZE_LIMIT: Final = 0.40
+NEW_SIZE_LIMIT: Final = 0.25
 
 Run = Callable[[], object]
 
