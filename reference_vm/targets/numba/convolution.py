@@ -55,6 +55,9 @@ _OVERLAP: Final = 4
 _SHALLOW: Final = 16
 """Taps up to which writing the result takes longer than summing it."""
 
+_NEAR: Final = 1 << 20
+"""Bytes of planes that the caches of one processor hold."""
+
 _CHUNKS: Final = 8
 """Parts that work is cut into, at least, if it is large."""
 
@@ -261,7 +264,7 @@ class _Stages:
         chunk = tile.rows if tile.along else -(-g.features // max(1, -(-_CHUNKS // units)))
         chunk = -(-chunk // tile.rows) * tile.rows
         chunks = -(-g.features // chunk)
-        each = math.prod(g.plane) * g.planes * g.channels * self.lanes.bytes
+        each = _bytes(g, self.lanes)
         words = tile.words()
         offsets = self._table(g.offsets() * self.lanes.bytes)
         block = words.block(
@@ -301,6 +304,7 @@ class _Stages:
         assert at is not None
         wide = self.planner.source(0).dtype in (F32, F64)
         direct = g.in_place and wide and found.masked
+        shallow = g.depth <= _SHALLOW
         return Tile(
             self.lanes,
             rows,
@@ -310,7 +314,8 @@ class _Stages:
             self.planner.addresses - 1,
             self.planner.aside,
             self.planner.bend,
-            g.depth <= _SHALLOW,
+            shallow,
+            not shallow and _bytes(g, self.lanes) > _NEAR,
         )
 
     def _planes(self, g: Geometry, slack: int) -> int:
@@ -394,6 +399,11 @@ class _Stages:
         self.kept.append(table)
         address: int = table.ctypes.data
         return address
+
+
+def _bytes(g: Geometry, kind: Lanes) -> int:
+    """Return the bytes of the planes of a group."""
+    return math.prod(g.plane) * g.planes * g.channels * kind.bytes
 
 
 def tile_size(g: Geometry, kind: Lanes, found: Registers) -> tuple[int, int]:

@@ -75,6 +75,10 @@ class Tile:
     """Whether all tiles of a chunk of channels come one after the other, and not all chunks of a
     tile: the rows of few channels are written at a time."""
 
+    ahead: bool = False
+    """Whether what the next tile reads is fetched meanwhile: planes that lie in far caches, where
+    the next rows and channels are too far apart for the processor to foresee them."""
+
     @property
     def places(self) -> int:
         return self.lanes.count * self.vectors
@@ -228,6 +232,7 @@ class _Taps:
             offset = out.load("i64", out.at(self.table, "i64", tap))
             source = out.at(place.source, "i8", offset)
             right = [self._load(source, v) for v in range(vectors)]
+            self._fetch(source)
             column = out.at(weights, lanes.element, out.mul(tap, str(height)))
             after: list[Value] = []
             for row in range(height):
@@ -239,6 +244,16 @@ class _Taps:
             return after
 
         return out.loop("0", self.read["depth"], "1", first, step)
+
+    def _fetch(self, source: Value) -> None:
+        """Bring what the next tile reads nearer, if it is far."""
+        if not self.tile.ahead:
+            return
+        out, lanes = self.out, self.tile.lanes
+        out.declared.add("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for v in range(self.tile.vectors):
+            ahead = out.at(source, lanes.element, str(self.tile.places + v * lanes.count))
+            out.do(f"call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 3, i32 1)")
 
     def _load(self, source: Value, vector: int) -> Value:
         lanes = self.tile.lanes
