@@ -194,7 +194,10 @@ class Session:
 
     @property
     def trace(self) -> Trace:
-        """The records of the last run, in issue order; empty if it was not traced."""
+        """The records of the last run, in issue order; empty if it was not traced.
+
+        While another thread runs the session: some of the records of a run, or none.
+        """
         if self._ran_natively and self._native and self._traced:
             return self._native.trace()
         return Trace() if self._log is None else self._log.trace()

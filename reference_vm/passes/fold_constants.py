@@ -14,8 +14,9 @@ After::
 
 Only operators whose bits are the same everywhere are folded (semantics section 3), so a program
 gives the same results with a value as a constant and as an input. Left alone are operators with a
-request or a pinned result, since where they run is observable, ones that would fail, and results
-above ``limit`` bytes. An ``if`` on a constant becomes the arm that is taken.
+request or a pinned result, since where they run is observable, ones that would fail, ones that give
+NaNs, whose bits are each kernel's own, and results above ``limit`` bytes. An ``if`` on a constant
+becomes the arm that is taken.
 """
 
 from __future__ import annotations
@@ -165,7 +166,11 @@ def _computed(op: OpDef, call: Call, operands: Sequence[Known | None]) -> Any:
             result = op.compute(np, *map(array_of, operands), **call.attrs)
     except DataError:
         return None
-    return None if isinstance(result, tuple) else np.asarray(result)
+    return None if isinstance(result, tuple) or _has_nan(result) else np.asarray(result)
+
+
+def _has_nan(result: Any) -> bool:
+    return bool(np.any(result != result))
 
 
 def array_of(known: Known | None) -> Any:

@@ -95,23 +95,29 @@ class Run:
             else:
                 del self.shared[buffer.id]
             return
-        if self.live.pop(buffer.id, None) is None:
+        if buffer.id not in self.live:
             return
         if self.log is not None:
             self.log.append((FREE, (), ((buffer, 0, buffer.nbytes),), None, None))
         self.give_back(buffer)
+        del self.live[buffer.id]  # last, for who is interrupted before
 
     def give_back(self, buffer: Buffer) -> None:
-        """Let the device have memory back that nobody holds any more."""
-        buffer.device.free(buffer)
+        """Let the device have memory back that nobody holds any more, if it has not yet."""
+        if buffer.alive:
+            buffer.device.free(buffer)
 
     def close(self) -> None:
-        """Give back all that is left, and let go of the caller's arrays."""
+        """Give back all that is left, and let go of the caller's arrays.
+
+        May be done again after it was interrupted: what is no longer alive was given back.
+        """
         self.shared.clear()
         for buffer in tuple(self.live.values()):
             self.free(buffer)
         for buffer in self.borrowed:
-            buffer.device.free(buffer)
+            if buffer.alive:
+                buffer.device.free(buffer)
         self.borrowed.clear()
 
 

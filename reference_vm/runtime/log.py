@@ -79,8 +79,9 @@ class PathLog:
 
     def trace(self) -> Trace:
         """Return the records; ``truncated`` if the log may have lost some."""
-        trace = Trace(_record(i, entry) for i, entry in enumerate(self.entries))
-        trace.truncated = len(self.entries) >= self.limit
+        entries = self.entries.copy()  # at once: another thread may be adding to them
+        trace = Trace(_record(i, entry) for i, entry in enumerate(entries))
+        trace.truncated = len(entries) >= self.limit
         return trace
 
 

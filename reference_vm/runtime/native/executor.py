@@ -24,11 +24,11 @@ from reference_vm.jit import pool_code, words
 from reference_vm.jit.machine import Machine, shared_machine
 from reference_vm.jit.pool import shared_pool
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.arguments import place_arguments
 from reference_vm.runtime.faults import FAILURES, located
 from reference_vm.runtime.image import Image
 from reference_vm.runtime.machine import argument_error, check_count
 from reference_vm.runtime.native.delivery import Arrays, Delivery
+from reference_vm.runtime.native.handed import DataIn, DataOut
 from reference_vm.runtime.native.heap import Words, address_of, aligned_words
 from reference_vm.runtime.native.layout import WORD, Command, Left, State
 from reference_vm.runtime.native.leaving import Leaving
@@ -109,7 +109,9 @@ class NativeExecutor:
         self._stack = Stack(state)
         self._values = Values(state, self.program)
         self._leaving = Leaving(self.program, state, self._stack, self._values)
-        self._delivery = Delivery(self.program, state, self._values)
+        out = DataOut(self.program, self._call)
+        self._delivery = Delivery(self.program, state, self._values, out)
+        self._data_in = DataIn(self.program, self._values, self._call)
         self._remembered = Remembered(self.program, state)
         self._shadow = Shadow(image)
         self.busy: dict[str, object] = {}
@@ -132,7 +134,16 @@ class NativeExecutor:
         cells[State.WORTH] = worth if pool.threads > 1 else 1 << 62
 
     def trace(self) -> Trace:
-        """Return the records of the last run."""
+        """Return the records of the last run; none while another one goes on."""
+        me = object()
+        try:
+            alone = self.busy.setdefault("run", me) is me
+            return self._last_trace() if alone else Trace()
+        finally:
+            if "run" in self.busy and self.busy["run"] is me:
+                del self.busy["run"]
+
+    def _last_trace(self) -> Trace:
         if self._path is None:
             self._path = Path(self.program, self._shadow)
             if self._like is not None:
@@ -250,7 +261,7 @@ class NativeExecutor:
         program, number = self.program, self._image.executable.indices[code.name]
         with np.errstate(all="ignore"):
             try:
-                values = place_arguments(self._image, code, args, run)
+                values, noted = self._data_in.place(code, args, run)
             finally:
                 if path is not None:
                     path.prepare(run.taken())
@@ -264,7 +275,7 @@ class NativeExecutor:
         self._remembered.add(number, args)
         program.bindings.learn_call(program.records[number], code, values, slots)
         if path is not None:
-            path.begin(code, values, symbols, self._cells[State.SERIAL])
+            path.begin(code, noted, symbols, self._cells[State.SERIAL])
         run.running = True
         return self._call(self._resume, 0)
 

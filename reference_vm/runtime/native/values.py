@@ -120,7 +120,7 @@ class Values:
         def words(type_: Type, value: Any) -> list[int]:
             if isinstance(type_, TupleType):
                 return [w for t, v in zip(type_.items, value, strict=True) for w in words(t, v)]
-            if not isinstance(type_, AdtType):
+            if not isinstance(type_, AdtType) or isinstance(value, CellData):
                 return self._words(value)
             fields = self._executable.field_types(value.data_type, value.tag, type_.args)
             maker = Constructor(value.data_type, value.tag, tuple(map(tree_of, fields)))
@@ -211,8 +211,10 @@ class Values:
         self._limit = _FEW
 
     def _tensor(self, tensor: Tensor) -> list[int]:
-        reference = self._pool.reference(tensor.buffer)
         form = self._forms.tensor(tensor.dtype, tensor.shape)
+        if not form:  # a dim that is no word, of a tensor without elements
+            return [self._numbered(tensor), OBJECT, 0]
+        reference = self._pool.reference(tensor.buffer)
         return [self._address(reference) + tensor.offset, reference, form]
 
     def _address(self, reference: int) -> int:

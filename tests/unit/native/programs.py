@@ -332,6 +332,24 @@ SAMPLES = {
         [(X,), (X[:0],)],
         fuse=False,
     ),
+    "dims that are no words": Sample(
+        "fn @main(%x: f32[z, n]) -> f32[n * n * n, z] {\n"
+        "%s = shape [n * n * n, z] %r = reshape(%x, %s) return %r }",
+        [(np.zeros((0, n), np.float32),) for n in (3, 1 << 21, 1 << 32)],
+        fuse=False,
+    ),
+    "huge dims in arms": Sample(
+        "fn @main(%x: f32[z, n], %c: bool[]) -> f32[z, n] {\n"
+        "%s = shape [n * n * n, z] %b = reshape(%x, %s)\n"
+        "%q = if %c { yield %b } else { %e = negative(%b) yield %e }\n"
+        "%t = shape [z, n] %u = reshape(%q, %t) return %x }",
+        [
+            (np.zeros((0, n), np.float32), np.array(c))
+            for n in (3, 1 << 21, 1 << 32)
+            for c in (True, False)
+        ],
+        fuse=False,
+    ),
     "many results": Sample(
         "fn @main(%x: f32[6]) -> (f32[2], f32[2], f32[2]) {\n"
         "%a = add(%x, %x) %p = split(%a, axis = 0, num_outputs = 3)\n"

@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reference_vm.devices.api import Buffer
+from reference_vm.devices.cpu import CpuDevice
 from reference_vm.program.program import Program
+from reference_vm.runtime.frames import Run
 from reference_vm.session import Session
 from tests.unit.native.both import bits
 from tests.unit.native.data_programs import DATA
@@ -135,6 +138,49 @@ def test_interrupts_by_a_clock() -> None:
     assert bits(run()) == expected
     assert session.notes == ()
     assert session.memory()["cpu:0"].current == before
+
+
+def test_an_interrupt_while_the_last_run_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was let go of before the interrupt is not let go of again."""
+    session, run = fresh("list given and returned")
+    expected, free = bits(run()), CpuDevice.free
+    interrupted: list[Buffer] = []
+
+    def free_once(device: CpuDevice, buffer: Buffer) -> None:
+        free(device, buffer)
+        if not interrupted and sys._getframe(1).f_code is Run.close.__code__:
+            interrupted.append(buffer)
+            raise Interrupted
+
+    monkeypatch.setattr(CpuDevice, "free", free_once)
+    with pytest.raises(Interrupted):
+        run()
+
+    assert interrupted
+    assert bits(run()) == expected
+    assert session.notes == ()
+
+
+@pytest.mark.parametrize("interpreter", [False, True])
+def test_a_trace_may_be_asked_for_while_another_thread_runs(interpreter: bool) -> None:
+    sample = SAMPLES["loop"]
+    session = Session(sample.compiled(), interpreter=interpreter)
+    ended = threading.Event()
+
+    def runs() -> None:
+        while not ended.is_set():
+            session.run("main", np.array(100), np.zeros(4, np.float32))
+
+    thread = threading.Thread(target=runs)
+    thread.start()
+    try:
+        found = [len(session.trace) for _ in range(300)]
+    finally:
+        ended.set()
+        thread.join()
+
+    assert len(found) == 300
+    assert len(session.trace) > 100
 
 
 def test_the_second_thread_is_interpreted_and_counted() -> None:
