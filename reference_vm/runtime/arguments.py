@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from reference_vm.bytecode.executable import Executable, FunctionCode, Parameter
+from reference_vm.bytecode.executable import Executable, Parameter
 from reference_vm.devices.api import DeviceApi, Tensor, nbytes_of
 from reference_vm.devices.transfer import transfer
 from reference_vm.runtime.frames import Run
@@ -58,21 +58,23 @@ class DeviceArray:
         return self.tensor.shape
 
 
-def place_arguments(image: Image, code: FunctionCode, args: Sequence[Any], run: Run) -> list[Any]:
+def place_arguments(
+    image: Image, params: Sequence[Parameter], args: Sequence[Any], run: Run
+) -> list[Any]:
     """Return the registers' first values.
 
     Raises:
         BindError: An argument is not what its parameter says.
     """
-    checkers = [_Checker(image.executable, p) for p in code.params]
+    checkers = [_Checker(image.executable, p) for p in params]
     checked = [
         rebuilt((p.type, arg, ""), checker.look)
-        for p, arg, checker in zip(code.params, args, checkers, strict=True)
+        for p, arg, checker in zip(params, args, checkers, strict=True)
     ]
-    _check_donations(code.params, checked)
+    _check_donations(params, checked)
     return [
         rebuilt((p.type, value), _Placer(image, run, p).look)
-        for p, value in zip(code.params, checked, strict=True)
+        for p, value in zip(params, checked, strict=True)
     ]
 
 
@@ -167,7 +169,7 @@ class _Checker:
         if type_.shape is None:
             return array
         ranked = len(shape) == len(type_.shape)
-        if not ranked or _differ(type_.shape, shape):
+        if not ranked or differ(type_.shape, shape):
             found = f"found {TensorType(dtype, shape)}, expected {type_}"
             raise self._wrong("argument-shape" if ranked else "argument-rank", found, path)
         return array
@@ -206,7 +208,7 @@ class _Checker:
         if type_.dims is not None and len(dims) != len(type_.dims):
             message = f"found {len(dims)} dims, expected {type_}"
             raise self._wrong("argument-shape", message, path)
-        if type_.dims is not None and _differ(type_.dims, dims):
+        if type_.dims is not None and differ(type_.dims, dims):
             raise self._wrong("argument-shape", f"found {list(dims)}, expected {type_}", path)
         return dims
 
@@ -231,7 +233,7 @@ def _inside(path: str, index: int) -> str:
     return path if path.endswith("…") else f"{path}…"
 
 
-def _differ(shape: Shape, dims: Sequence[int]) -> bool:
+def differ(shape: Shape, dims: Sequence[int]) -> bool:
     """Whether a dim is another number than the one that is asked for."""
     return any(isinstance(d, int) and d != n for d, n in zip(shape, dims, strict=True))
 
@@ -281,7 +283,7 @@ class _Placer:
         return self._from_host(value, type_, home)
 
     def _home(self, type_: TensorType) -> DeviceApi:
-        name = _device_of(type_)
+        name = device_of(type_)
         for device in self.image.devices:
             if device.name == name:
                 return device
@@ -330,6 +332,7 @@ class _Placer:
         self.run.log.append((template, (), (target.use,), timing, via))
 
 
-def _device_of(type_: TensorType) -> DeviceName:
+def device_of(type_: TensorType) -> DeviceName:
+    """Return where tensors of a type live."""
     vdevice = type_.vdevice
     return HOST if vdevice is None or vdevice.device is None else vdevice.device

@@ -42,7 +42,7 @@ def run_function(
     function = image.functions[image.executable.indices[code.name]]
     try:
         with np.errstate(all="ignore"):
-            values = place_arguments(image, code, args, run)
+            values = place_arguments(image, code.params, args, run)
             symbols = bind_symbols(code, values, image.executable.data_types)
             run.stack.append(enter(function, values, symbols, run))
             if observer is None:

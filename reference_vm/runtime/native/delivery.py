@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from reference_vm.jit.words import load
+from reference_vm.runtime.native.handed import DataOut
 from reference_vm.runtime.native.heap import read
 from reference_vm.runtime.native.layout import SLOT, WORD, State
 from reference_vm.runtime.native.program import NativeProgram
@@ -60,10 +61,11 @@ class Arrays:
 class Delivery:
     """Reads what a function returned."""
 
-    def __init__(self, program: NativeProgram, state: int, values: Values) -> None:
+    def __init__(self, program: NativeProgram, state: int, values: Values, data: DataOut) -> None:
         self._program = program
         self._state = state
         self._values = values
+        self._data = data
         self._trees: dict[int, Tree] = {}
         """The tree of the result, by the address of the instruction that returned it."""
 
@@ -118,6 +120,10 @@ class Delivery:
 
     def slowly(self, run: NativeRun) -> Any:
         """Return the results, whatever they are, as the interpreter delivers them."""
+        if run.result is None:
+            data = self._data.result(self._tree(load(self._state, State.PC)))
+            if data is not None:
+                return data
         value = self._value() if run.result is None else run.result[0]
         return deliver(value, run, self._program.image.executable.data_types)
 

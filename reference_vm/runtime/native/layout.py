@@ -552,6 +552,21 @@ class Entry(IntEnum):
     FORMS = 5
 
 
+class Handed(IntEnum):
+    """Values of data types on their way into a run, or out of it.
+
+    An item is three words, as in a slot. A tensor has its address, 0 on the way in and its
+    reference on the way out, and its form. A value of a data type is an item with 1 on the way in
+    and the cell's reference on the way out, and the maker; all items of its fields follow.
+    """
+
+    COUNT = 0
+    """Items, on the way in those that are left; on the way out, how many there is room for."""
+
+    TOP = 1
+    ITEMS = 2
+
+
 class Command(IntEnum):
     """What the machine code is called for."""
 
@@ -563,6 +578,15 @@ class Command(IntEnum):
     START_LOGGED = 3
     FINISH = 4
     """Copy the results to the arrays in a tuple, and give back all that is left."""
+
+    TAKE_IN = 5
+    """Put values of data types into cells, as a `Handed` record lists them."""
+
+    LIST_OUT = 6
+    """List the result in a `Handed` record; returns how many items there are, or less than 0."""
+
+    COPY_OUT = 7
+    """Copy the listed tensors to the arrays in the tuple at `Handed.TOP`."""
 
 
 class Left(IntEnum):

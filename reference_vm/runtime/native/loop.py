@@ -18,6 +18,7 @@ from reference_vm.runtime.native import (
     calling,
     cells,
     entering,
+    handing,
     instances,
     kernels,
     memory,
@@ -28,6 +29,7 @@ from reference_vm.runtime.native import (
 from reference_vm.runtime.native.calling import apply, give, invoke, tail_apply, tail_invoke
 from reference_vm.runtime.native.cells import field, make, tag
 from reference_vm.runtime.native.entering import finish, start
+from reference_vm.runtime.native.handing import copy_out, list_out, take_in
 from reference_vm.runtime.native.kernels import (
     launch,
     launch_1,
@@ -167,6 +169,12 @@ def native(state: int, command: int, argument: int) -> int:
             return interpret(state, command == Command.START_LOGGED)
         case Command.RUN | Command.RUN_LOGGED:
             return interpret(state, command == Command.RUN_LOGGED)
+        case Command.TAKE_IN:
+            return take_in(state, argument)
+        case Command.LIST_OUT:
+            return list_out(state, argument)
+        case Command.COPY_OUT:
+            return copy_out(argument)
         case _:
             return finish(state, argument)
 
@@ -183,6 +191,7 @@ FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
     left_at,
     interpret,
     *entering.FUNCTIONS,
+    *handing.FUNCTIONS,
     native,
 )
 """In the order of their use; the last is what Python calls."""

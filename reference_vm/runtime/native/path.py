@@ -21,6 +21,7 @@ from reference_vm.runtime.frames import Frame, PreparedFunction, Run, enter
 from reference_vm.runtime.holds import Data
 from reference_vm.runtime.log import LIMIT, PathLog
 from reference_vm.runtime.native.celled import CellClosure, CellData
+from reference_vm.runtime.native.handed import Listed
 from reference_vm.runtime.native.heap import Words
 from reference_vm.runtime.native.program import NativeProgram
 from reference_vm.runtime.native.remembered import array_forms
@@ -49,7 +50,7 @@ def bare(value: Any) -> Any:
 
 def _bare(value: Any) -> Leaf | Inner[Any]:
     match value:
-        case CellData() | CellClosure() | Buffer() | int():
+        case CellData() | CellClosure() | Buffer() | Listed() | int():
             return Leaf(value)
         case Tensor():
             return Leaf(Tensor(value.buffer, value.offset, value.dtype, value.shape, value.nbytes))
@@ -128,7 +129,7 @@ class Path:
     def _arguments(self) -> tuple[FunctionCode, Sequence[Any], Symbols] | None:
         """Return how the call began."""
         if self._like is None:
-            return self._begun
+            return None if self._begun is None else self._unlisted(*self._begun)
         code, entry = self._like
         forms = array_forms(entry)
         values: list[Tensor] = []
@@ -140,6 +141,14 @@ class Path:
             values.append(Tensor(buffer, 0, known.dtype, known.dims, known.nbytes))
         types = self._program.image.executable.data_types
         return code, values, bind_symbols(code, list(values), types)
+
+    def _unlisted(
+        self, code: FunctionCode, values: Sequence[Any], symbols: Symbols
+    ) -> tuple[FunctionCode, Sequence[Any], Symbols]:
+        """Return how a call began, with values of data types in place of lists of them."""
+        program, seen = self._program, self._seen
+        made = [v.value(program, seen) if isinstance(v, Listed) else v for v in values]
+        return code, made, symbols
 
     def note(self, step: Step) -> None:
         """Note what Python did."""

@@ -88,6 +88,11 @@ class HostPool:
         """The entries of all buffers."""
         return self._table
 
+    @property
+    def serial(self) -> int:
+        """The number of the next buffer."""
+        return load(self._state, State.SERIAL)
+
     def make_room(self, nbytes: int) -> bool:
         """Let the loop have a block for so many bytes; return whether there are as many."""
         try:
