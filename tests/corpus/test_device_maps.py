@@ -14,7 +14,7 @@ from hettest.case.expansion import Item
 from hettest.case.model import Case
 from hettest.corpus import cases, corpus_root, select
 from hettest.outcome import Outcome
-from hettest.runner import run_item
+from hettest.runner import TextProgram, run_item
 from hettest.runner.run import Environment
 from reference_vm.conformance import Backend as Reference
 from reference_vm.conformance import Executable, TimedExecutable
@@ -67,8 +67,10 @@ class Watched:
     def compile(
         self, program: Program, device_map: Mapping[str, str], options: Options
     ) -> WatchedExecutable:
+        text = program.text.replace("module {", "module { vdevice @decoy", 1)  # no line more
         roles = {"decoy": self.decoy, **device_map}
-        return WatchedExecutable(self, self.reference.compile(program, roles, options))
+        made = self.reference.compile(TextProgram(program.id, text), roles, options)
+        return WatchedExecutable(self, made)
 
     def close(self) -> None:
         self.reference.close()
