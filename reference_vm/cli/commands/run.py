@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -27,11 +26,14 @@ from reference_vm.cli.placing import (
 from reference_vm.cli.unreadable import Unreadable
 from reference_vm.passes.context import Policy
 from reference_vm.runtime.peaks import peaks
-from reference_vm.runtime.trace import Record, Trace
+from reference_vm.runtime.trace import Record
 from reference_vm.session import Session
 
 NAME = "run"
 HELP = "run a program, an ONNX model, or what compile wrote"
+
+LONG: Final = 20_000
+"""Kernels of a run beyond which no records are made unless they are asked for."""
 
 
 def run(
@@ -85,10 +87,11 @@ def run(
     if out is not None:
         results.write(out, made)
     if as_json:
-        print(_as_json(made, session.trace))
+        print(_as_json(made, session, trace))
         return
-    shown = () if out is not None else results.shown(made)
-    for line in (*shown, *_summary(session.trace, trace)):
+    for line in results.shown(made) if out is None else ():
+        print(line, flush=True)
+    for line in _summary(session, trace):
         print(line)
 
 
@@ -106,15 +109,25 @@ def _arguments(
         raise typer.BadParameter(str(error), param_hint="--args") from error
 
 
-def _summary(trace: Trace, everything: bool) -> Iterator[str]:
-    if everything:
-        yield from map(_line, trace)
-    kernels = Counter(r.device for r in trace if r.kind in ("kernel", "library"))
-    for device, count in sorted(kernels.items()):
+def _launches(session: Session) -> dict[str, int]:
+    """Return how many kernels ran, by the devices on which any did."""
+    counts = {name: device.ledger.launches for name, device in session.devices.items()}
+    return {name: count for name, count in sorted(counts.items()) if count}
+
+
+def _summary(session: Session, everything: bool) -> Iterator[str]:
+    launches = _launches(session)
+    yield from map(_line, session.trace if everything else ())
+    for device, count in launches.items():
         yield f"kernels on {device}: {count}"
-    for device, peak in sorted(peaks(trace).items()):
+    if sum(launches.values()) > LONG and not everything:
+        for device, memory in sorted(session.memory().items()):
+            yield f"memory on {device}: {memory.peak} bytes at most"
+        yield "transfers: not listed of so long a run; --trace lists every record"
+        return
+    for device, peak in sorted(peaks(session.trace).items()):
         yield f"memory on {device}: {peak.planned} bytes at most, {peak.bound} live at once"
-    copies = [r for r in trace if r.kind == "copy"]
+    copies = [r for r in session.trace if r.kind == "copy"]
     yield f"transfers: {len(copies)}, {sum(r.bytes for r in copies)} bytes"
     if not everything:
         yield from map(_line, copies)
@@ -129,12 +142,11 @@ def _line(record: Record) -> str:
     return f"  {record.index:5} copy    {moved}, {record.bytes} bytes ({record.cause.kind}{reader})"
 
 
-def _as_json(made: Any, trace: Trace) -> str:
-    tree = {
-        "results": results.as_json(made),
-        "memory": {d: {"planned": p.planned, "bound": p.bound} for d, p in peaks(trace).items()},
-        "trace": [asdict(record) for record in trace],
-    }
+def _as_json(made: Any, session: Session, everything: bool) -> str:
+    memory = {device: {"peak": m.peak} for device, m in sorted(session.memory().items())}
+    tree = {"results": results.as_json(made), "kernels": _launches(session), "memory": memory}
+    if everything:
+        tree["trace"] = [asdict(record) for record in session.trace]
     try:
         return json.dumps(tree)
     except RecursionError as error:

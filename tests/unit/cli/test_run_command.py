@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from reference_vm.cli.main import application
 from reference_vm.diagnostics import DiagnosticError
+from reference_vm.session import Session
 
 PROGRAM = """module {
   vdevice @host, @accel
@@ -27,6 +29,16 @@ PROGRAM = """module {
 }
 """
 MAP = "host=cpu:0,accel=sim:0"
+LOOP = """module {
+  fn @main(%n: i64[]) -> i64[] {
+    %zero = const i64[] 0
+    %one = const i64[] 1
+    %more = greater(%n, %zero)
+    %r = if %more { %m = subtract(%n, %one) %q = @main(%m) yield %q } else { yield %n }
+    return %r
+  }
+}
+"""
 
 
 @pytest.fixture
@@ -54,10 +66,35 @@ def test_results_kernels_and_transfers_are_printed(file: Path) -> None:
 def test_arguments_are_read_from_a_file(file: Path, tmp_path: Path) -> None:
     a, b, c = (np.full(3, v, np.float32) for v in (1, 10, 5))
     np.savez(tmp_path / "args.npz", a=a, b=b, c=c)
-    result = invoked(file, "--device-map", MAP, "--args", tmp_path / "args.npz", "--json")
+    result = invoked(
+        file, "--device-map", MAP, "--args", tmp_path / "args.npz", "--json", "--trace"
+    )
     found = json.loads(result.stdout)
     assert found["results"] == {"dtype": "float32", "shape": [3], "data": [-4.0, -4.0, -4.0]}
     assert [r["index"] for r in found["trace"]] == list(range(len(found["trace"])))
+
+
+def test_json_has_records_only_when_they_are_asked_for(file: Path) -> None:
+    found = json.loads(invoked(file, "--device-map", MAP, "--size", "n=2", "--json").stdout)
+
+    assert set(found) == {"results", "kernels", "memory"}
+    assert found["kernels"] == {"cpu:0": 1, "sim:0": 1}
+    assert found["memory"]["sim:0"] == {"peak": 16}
+
+
+def test_no_records_are_made_of_a_long_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "loop.hir"
+    path.write_text(LOOP)
+    np.save(tmp_path / "n.npy", np.int64(300_000))
+    monkeypatch.setattr(Session, "trace", None)  # whoever asks for it fails
+
+    result = invoked(path, "--args", tmp_path / "n.npy")
+
+    assert result.exit_code == 0
+    kernels = re.search(r"kernels on cpu:0: (\d+)", result.stdout)
+    assert kernels is not None
+    assert int(kernels[1]) > 300_000
+    assert "transfers: not listed of so long a run; --trace lists every record" in result.stdout
 
 
 def test_a_missing_argument_is_named(file: Path, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_compile_as_json(text: Path, tmp_path: Path) -> None:
 
 
 def test_a_saved_program_runs_like_the_one_before(text: Path, saved: Path) -> None:
-    before = json.loads(invoked("run", text, *MAP, "--size", "n=2", "--json").stdout)
-    after = json.loads(invoked("run", saved, "--size", "n=2", "--json").stdout)
+    before = json.loads(invoked("run", text, *MAP, "--size", "n=2", "--json", "--trace").stdout)
+    after = json.loads(invoked("run", saved, "--size", "n=2", "--json", "--trace").stdout)
 
     assert after["results"] == before["results"]
     assert [r["op"] for r in after["trace"]] == [r["op"] for r in before["trace"]]
