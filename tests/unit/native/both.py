@@ -51,13 +51,20 @@ def seen(session: Session, entry: str, args: Sequence[Any]) -> Seen:
     )
 
 
-def bits(value: Any) -> Any:
-    """Return a result as something that is equal to another one if all bits are."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, tuple):
-        return tuple(map(bits, value))
-    return value
+def bits(value: Any) -> list[Any]:
+    """Return what a result is made of, in order: equal to that of another one if all bits are."""
+    found: list[Any] = []
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, np.ndarray):
+            found.append((top.dtype.str, top.shape, top.tobytes()))
+        elif isinstance(top, tuple):
+            found.append(f"{len(top)} items")
+            stack.extend(reversed(top))
+        else:
+            found.append(top)
+    return found
 
 
 def renamed(trace: Trace) -> list[Record]:

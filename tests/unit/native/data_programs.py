@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.unit.native.programs import LONG, Sample, X, number
@@ -244,7 +246,62 @@ fn @total(
 
 GIVEN = ("Cons", X, ("Cons", X + 1, ("Cons", X + 2, ("Nil",))))
 
+HANDED_OVER = """
+type List[A] { Nil, Cons(A, List[A]) }
+type Tree[A] { Leaf, Node(Tree[A], A, Tree[A]) }
+fn @main(%l: List[(f32[n], (i64[], f32[4]))], %x: f32[4], %t: Tree[f32[4]])
+    -> (List[((i64[], f32[4]), f32[n])], Tree[f32[4]], f32[4]) {
+  %s = @swap(%l)
+  %e: Tree[f32[4]] = Leaf()
+  %k = Node(%t, %x, %e)
+  %r = (%s, %k, %x)
+  return %r
+}
+fn @swap(%l: List[(f32[n], (i64[], f32[4]))]) -> List[((i64[], f32[4]), f32[n])] {
+  %r = match %l {
+    Cons(%h, %t) => {
+      %a = %h[0] %b = %h[1] %p = (%b, %a)
+      %s: List[((i64[], f32[4]), f32[n])] = @swap(%t)
+      %c = Cons(%p, %s)
+      yield %c
+    }
+    Nil => { %e: List[((i64[], f32[4]), f32[n])] = Nil() yield %e }
+  }
+  return %r
+}
+"""
+
+
+def pairs(count: int, size: int, **kinds: Any) -> Any:
+    """Return a list for `HANDED_OVER`, with arrays of its own in each node."""
+    made: Any = ("Nil",)
+    for i in range(count):
+        first = np.arange(size, dtype=kinds.get("dtype", np.float32)) + i
+        made = ("Cons", (first, (number(i), X * i)), made)
+    return made
+
+
+LEAF = ("Leaf",)
+NODE = ("Node", ("Node", LEAF, X, LEAF), X + 1, ("Node", LEAF, X + 2, LEAF))
+
 DATA = {
+    "handed over and back": Sample(
+        HANDED_OVER,
+        [
+            (pairs(3, 2), X, NODE),
+            (pairs(40, 5), X, LEAF),
+            (pairs(0, 0), X, ("Node", NODE, X[::-1], NODE)),
+            (pairs(2, 0), X, LEAF),
+            (["Cons", [X, (3, X)], ("Nil",)], X, LEAF),
+            (pairs(2, 3, dtype=np.float64), X, LEAF),
+            (pairs(2, 3), X, ("Node", LEAF, X[:3], LEAF)),
+            (pairs(2, 3), X, ("Node", LEAF, X)),
+            (pairs(2, 3), X, ("Leave",)),
+            (("Cons", (X, (number(1), X)), pairs(1, 3)), X, LEAF),
+            (pairs(2, 3), X, (X, "Leaf")),
+            ((), X, LEAF),
+        ],
+    ),
     "map and reverse": Sample(
         f"""{LIST_TYPE}
 fn @main(%n: i64[], %x: f32[4]) -> List[f32[4]] {{

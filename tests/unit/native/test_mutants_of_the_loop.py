@@ -16,6 +16,7 @@ from reference_vm.runtime.native import (
     calling,
     cells,
     entering,
+    handing,
     instances,
     kernels,
     loop,
@@ -108,9 +109,9 @@ def first_memo(memo_: int, frame: int, places: int, operands: int) -> int:
     return memo_
 
 
-def same_instance(instance: int, frame: int, pc: int) -> int:
+def same_instance(state: int, instance: int, frame: int, pc: int) -> int:
     """Go on with the symbols of before."""
-    to = _match_dims(instance, frame, pc)
+    to = _match_dims(state, instance, frame, pc)
     store(frame, Frame.INSTANCE, instance)
     return to
 
@@ -200,7 +201,21 @@ def last_instance(state: int, function: int, forms: int) -> int:
     return load(entry, Entry.INSTANCE) if entry else instances.bind(state, function, forms)
 
 
+def mixed_up(state: int, maker: int, fields: int) -> int:
+    """Let all slots of a cell hold what the first one is to hold."""
+    cell = _put_in(state, maker, fields)
+    for i in range(1, load(maker, Maker.SLOTS)):
+        cells.copy(cell + (Cell.SLOTS + i * SLOT) * WORD, fields)
+    return cell
+
+
+def lost(address: int, nbytes: int, size: int) -> int:
+    """Copy nothing."""
+    return 0
+
+
 _compute = kernels.compute
+_put_in = handing.put_in
 _match_dims = moves.match_dims
 _find_instance = calling.find_instance
 _release_cell = cells.release_cell
@@ -229,6 +244,8 @@ MUTANTS = {
     "arguments before what is captured": Mutant({(calling, "put_captured"): nothing_captured}),
     "what is on other devices not left to Python": Mutant({(moves, "is_pythons"): never}),
     "field of a cell left out": Mutant({(loop, "make"): all_but_one}),
+    "fields handed in mixed up": Mutant({(handing, "put_in"): mixed_up}),
+    "tensors handed out left out": Mutant({(handing, "move"): lost}),
     "stale plan": Mutant({(loop, "launch_one"): kernels.launch, (kernels, "fits"): always}),
     "block not refreshed": Mutant(
         {(loop, "launch_one"): kernels.launch, (kernels, "compute"): as_last_time}
