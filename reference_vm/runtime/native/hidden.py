@@ -22,6 +22,9 @@ from reference_vm.types import AdtType, TensorType, TupleType, Type
 _MOST: Final = 64
 """Data types, with their arguments, that are looked into; there may be no end to them."""
 
+_SLOTS: Final = 1024
+"""Slots of one value that are looked into: a type may be twice as large each time it is named."""
+
 _SYMBOLS: Final = 8
 
 
@@ -45,13 +48,14 @@ class _Looks:
     symbol: str
     heap: Heap
     known: dict[AdtType, int] = field(default_factory=dict)
+    is_large: bool = False
 
     def at(self, params: Sequence[Parameter]) -> int:
         """Return the look at parameters; 0 if there are too many data types in them."""
         types = [p.type for p in params]
         spots = list(self._spots(types, Frame.SLOTS))
         found = self._put(types, spots[::-1])
-        return found if len(self.known) <= _MOST else 0
+        return 0 if self.is_large or len(self.known) > _MOST else found
 
     def _spots(self, types: Sequence[Type], at: int) -> Iterator[list[int]]:
         """Yield the words of what is to be looked at of values that lie one after the other.
@@ -86,6 +90,9 @@ class _Looks:
         looks: list[int] = []
         for tag in range(len(constructors)):
             fields = self.executable.field_types(index, tag, type_.args)
+            if sum(count(tree_of(t)) for t in fields) > _SLOTS:
+                self.is_large = True
+                return 0
             looks.append(self._put(fields, list(self._spots(fields, Cell.SLOTS))))
         write(found, looks)
         return found

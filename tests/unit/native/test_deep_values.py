@@ -81,6 +81,16 @@ def test_a_list_of_a_hundred_thousand_nodes_goes_in_and_out() -> None:
     assert session.memory()["cpu:0"].current == 0
 
 
+@pytest.mark.parametrize("size", ["4", "n"])
+def test_a_type_that_names_ever_larger_ones_goes_in_and_out_alike(size: str) -> None:
+    text = f"""module {{
+    type Nest[A] {{ End, More(A, Nest[(A, A)]) }}
+    fn @main(%l: Nest[f32[{size}]]) -> Nest[f32[{size}]] {{ return %l }}
+    }}"""
+    nest = ("More", X, ("More", (X, X), ("More", ((X, X), (X, X)), ("End",))))
+    Both(rv.compile(rv.parse(text))).check("main", nest)
+
+
 def test_a_node_calls_no_function_of_python_on_its_way() -> None:
     session = Session(rv.compile(rv.parse(TURN)))
     given = {count: listed(count) for count in (5_000, 1_000, 4_000)}
