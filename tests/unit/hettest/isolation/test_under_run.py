@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,8 @@ def test_the_users_interrupt_leaves_a_report_and_no_process(tmp_path: Path) -> N
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | {"PYTHONPATH": os.getcwd(), HANGS: str(hangs)},
+        # A shell has what it starts in the background ignore interrupts, and so would this.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     while not (hangs.is_file() and hangs.read_text()):
         assert running.poll() is None
