@@ -146,7 +146,7 @@ class _Known:
             return False
         if not isinstance(type_, TensorType) or not _is_on_host(type_):
             return False
-        if not _has_one_order(op, type_) or not isinstance(type_.elements, int):
+        if not _has_one_order(op, type_) or not type_.is_static:
             return False
         return _nbytes(binding.var) <= max(self.limit, sum(map(_nbytes, read)))
 

@@ -152,6 +152,18 @@ def test_bad_data_is_an_error_of_the_run_with_its_line() -> None:
     assert found.span.line == 4
 
 
+def test_what_has_an_unknown_dim_is_left_to_the_run() -> None:
+    """Also where another dim is 0, so that the number of elements is known."""
+    text = """module { fn @main() -> (i64[0, ?], i64[?]) {
+      %k = const i64[] 1 %n = nonzero(%k) %c = const i64[3] [2, 2, 3] %u = unique(%c)
+      %v = %u[0] %r = (%n, %v) return %r } }"""
+
+    nothing, values = Session(rv.compile(rv.parse(text))).run("main")
+
+    assert nothing.shape == (0, 1)
+    assert values.tolist() == [2, 3]
+
+
 def test_a_saved_program_holds_the_values_and_not_what_they_came_from(tmp_path: Path) -> None:
     values = RNG.normal(size=40_000).astype(np.float32)
     module = rv.parse(both_ways("%c = cos(%k)", values))
