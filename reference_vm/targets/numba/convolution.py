@@ -20,7 +20,7 @@ from reference_vm.ops.windows import windows_of
 from reference_vm.targets.numba.conv_form import convolution_of
 from reference_vm.targets.numba.conv_geometry import Geometry, geometry
 from reference_vm.targets.numba.dots import block_columns
-from reference_vm.targets.numba.making import Tools, operators
+from reference_vm.targets.numba.making import Tools, staged_kernel
 from reference_vm.targets.numba.planes import (
     PackForm,
     PlanesForm,
@@ -33,10 +33,8 @@ from reference_vm.targets.numba.planes import (
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.rounding import RoundForm, print_round
 from reference_vm.targets.numba.rows import GatherForm, RowsForm, print_gather, print_rows
-from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.taps import Tile, print_taps
 from reference_vm.targets.numba.vectors import Bend, Lanes, Registers, lanes, registers
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import DType, TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, F16, F32, F64
@@ -77,15 +75,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     places = [function.params.index(a) if isinstance(a, Var) else None for a in call.args]
     result = function.body.result.tensor.dtype
     plan = _Planner(call, tuple(places), tuple(types), result, tools.machine, bend)
-    return StagedKernel(
-        function.name,
-        operators(function),
-        plan.plan,
-        (to_numpy(result),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
-    )
+    return staged_kernel(function, tools, plan.plan, (to_numpy(result),))
 
 
 @final

@@ -12,10 +12,8 @@ from reference_vm.bytecode.kernel import Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.ops.definition import OpDef
 from reference_vm.targets.numba.counting_code import CountForm, print_count
-from reference_vm.targets.numba.making import Tools, single_call
+from reference_vm.targets.numba.making import Tools, single_call, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.arrays import to_numpy
 
@@ -47,15 +45,12 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     places = tuple(None if a in constants else function.params.index(a) for a in call.args)
     told = tuple(constants.get(a) for a in call.args)
     plan = _Planner(tools.ops[call.op], type_, places, told, tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
+    return staged_kernel(
+        function,
+        tools,
         plan.plan,
         (to_numpy(type_.dtype),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
         frozenset(range(len(function.params))),
-        tools.launch,
         can_fail=True,
     )
 

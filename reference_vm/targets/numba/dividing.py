@@ -17,10 +17,8 @@ from reference_vm.ir.nodes import Call, Function, Var
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba.copies import MAX_AXES, joined_axes, strides
 from reference_vm.targets.numba.division_code import DivisionForm, print_division
-from reference_vm.targets.numba.making import Tools, single_call
+from reference_vm.targets.numba.making import Tools, single_call, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import DType
 from reference_vm.types.arrays import to_numpy
 
@@ -52,16 +50,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         return None
     places = tuple(function.params.index(a) for a in call.args if isinstance(a, Var))
     plan = _Planner(call.op, places, dtype, tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        plan.plan,
-        (to_numpy(dtype),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
-        can_fail=True,
-    )
+    return staged_kernel(function, tools, plan.plan, (to_numpy(dtype),), can_fail=True)
 
 
 @final

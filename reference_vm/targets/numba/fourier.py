@@ -26,11 +26,9 @@ from reference_vm.targets.numba.fourier_code import (
     print_frames,
     print_transform,
 )
-from reference_vm.targets.numba.making import Tools, single_call
+from reference_vm.targets.numba.making import Tools, single_call, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.vectors import lanes, registers
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32, F64
@@ -66,16 +64,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
         return None
     hosts = frozenset(p for i, p in enumerate(places) if p is not None and op.is_host_operand(i))
     plan = _Planner(call, places, told, type_, tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        plan.plan,
-        (to_numpy(type_.dtype),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        hosts,
-        tools.launch,
-    )
+    return staged_kernel(function, tools, plan.plan, (to_numpy(type_.dtype),), hosts)
 
 
 @final

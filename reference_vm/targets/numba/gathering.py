@@ -17,10 +17,8 @@ from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.targets.numba.copies import Copy, copy_block, copy_form, print_copy, strides
 from reference_vm.targets.numba.gather_code import RowForm, print_rows
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 
@@ -76,16 +74,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     index_bytes = to_numpy(function.params[1].tensor.dtype).itemsize
     dtype = to_numpy(type_.dtype)
     planner = _Planner(rule, dict(call.attrs), index_bytes, dtype.itemsize, tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        planner.plan,
-        (dtype,),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
-        can_fail=True,
-    )
+    return staged_kernel(function, tools, planner.plan, (dtype,), can_fail=True)
 
 
 @final

@@ -15,6 +15,8 @@ import numpy as np
 from reference_vm.bytecode.kernel import Kernel
 from reference_vm.ir.nodes import Binding, Call, Constant, Function, Operand
 from reference_vm.ops.definition import OpDef
+from reference_vm.targets.numba.staged import Planner, StagedKernel
+from reference_vm.targets.numpy import NUMPY
 from reference_vm.types.arrays import to_numpy
 
 if TYPE_CHECKING:  # they load LLVM, which need not be installed
@@ -66,3 +68,35 @@ def single_call(function: Function) -> tuple[Binding, Mapping[Operand, Any]] | N
 def operators(function: Function) -> tuple[str, ...]:
     """Return the names of the operators that ``function`` calls, in order."""
     return tuple(b.value.op for b in function.body.bindings() if isinstance(b.value, Call))
+
+
+def staged_kernel(
+    function: Function,
+    tools: Tools,
+    plan: Planner,
+    dtypes: tuple[Any, ...],
+    hosts: frozenset[int] = frozenset(),
+    *,
+    can_fail: bool = False,
+) -> StagedKernel:
+    """Return a kernel in stages, with the library's for what ``plan`` leaves to it.
+
+    Args:
+        function: The primitive function.
+        tools: What kernels are made with.
+        plan: From dims to stages.
+        dtypes: NumPy's, of the results.
+        hosts: Which inputs are values that the plan reads.
+        can_fail: Whether the stages note bad data.
+    """
+    return StagedKernel(
+        function.name,
+        operators(function),
+        plan,
+        dtypes,
+        NUMPY.compile(function, "cpu"),
+        tools.pool,
+        hosts,
+        tools.launch,
+        can_fail=can_fail,
+    )

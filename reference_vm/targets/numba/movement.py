@@ -26,10 +26,8 @@ from reference_vm.targets.numba.copies import (
     print_copy,
     strides,
 )
-from reference_vm.targets.numba.making import Tools, single_call
+from reference_vm.targets.numba.making import Tools, single_call, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType, TupleType
 from reference_vm.types.arrays import to_numpy
 
@@ -76,16 +74,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     if any(not op.is_host_operand(i) for i, value in enumerate(told) if value is not None):
         return None
     plan = _Planner(op, dict(call.attrs), places, told, hosts, dtypes, copies, tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        plan.plan,
-        dtypes,
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        hosts,
-        tools.launch,
-    )
+    return staged_kernel(function, tools, plan.plan, dtypes, hosts)
 
 
 @final

@@ -16,14 +16,12 @@ from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
 from reference_vm.ops.pooling import window_counts
 from reference_vm.ops.windows import Windows, run_outputs, windows_of
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, staged_kernel
 from reference_vm.targets.numba.planes import phase_ranges, phase_starts
 from reference_vm.targets.numba.pool_code import PoolForm, print_pool
 from reference_vm.targets.numba.pool_vectors import LONGEST
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.vectors import lanes, registers
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import BF16, F16, F32, F64
@@ -51,15 +49,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     if type_.dtype in (F32, F64):
         vectors = lanes(type_.dtype, registers(tools.machine.features))
     plan = _Planner(dict(call.attrs), PoolForm(kind, type_.dtype, vectors), tools.machine)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        plan.plan,
-        (to_numpy(type_.dtype),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
-    )
+    return staged_kernel(function, tools, plan.plan, (to_numpy(type_.dtype),))
 
 
 def _kind(call: Call) -> str | None:

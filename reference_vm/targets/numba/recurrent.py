@@ -15,7 +15,7 @@ from reference_vm.ops.gate_functions import parameters
 from reference_vm.ops.recurrent_types import FORMS, directions
 from reference_vm.targets.numba.dots import block_columns, tile_columns
 from reference_vm.targets.numba.gates import Activation
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, staged_kernel
 from reference_vm.targets.numba.printed import compiled
 from reference_vm.targets.numba.recurrence import (
     BIAS,
@@ -27,9 +27,7 @@ from reference_vm.targets.numba.recurrence import (
     print_share,
     print_steps,
 )
-from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.vectors import lanes, registers
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType, TupleType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32, F64
@@ -57,15 +55,7 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     places = [function.params.index(a) if isinstance(a, Var) else None for a in call.args]
     plan = _Planner(call, tuple(places), _form(call, places, first, tools), tools)
     count = len(plan.form.operands.results)
-    return StagedKernel(
-        function.name,
-        (call.op,),
-        plan.plan,
-        (to_numpy(first.dtype),) * count,
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
-    )
+    return staged_kernel(function, tools, plan.plan, (to_numpy(first.dtype),) * count)
 
 
 def _form(call: Call, places: Sequence[int | None], type_: TensorType, tools: Tools) -> CellForm:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from reference_vm.bytecode.kernel import Dims, Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Call, Function
-from reference_vm.targets.numba.making import Tools
+from reference_vm.targets.numba.making import Tools, staged_kernel
 from reference_vm.targets.numba.printed import compiled
-from reference_vm.targets.numba.staged import StagedKernel
 from reference_vm.targets.numba.tree_code import (
     WORDS,
     TreeForm,
@@ -22,7 +21,6 @@ from reference_vm.targets.numba.tree_code import (
     print_join,
     print_walk,
 )
-from reference_vm.targets.numpy import NUMPY
 from reference_vm.types import TensorType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32
@@ -53,14 +51,11 @@ def make(function: Function, tools: Tools) -> Kernel | None:
     kind = "float" if type_.dtype == F32 else "double"
     form = TreeForm(kind, str(call.attrs["aggregate"]))
     targets: Any = call.attrs["targets"]
-    return StagedKernel(
-        function.name,
-        (call.op,),
+    return staged_kernel(
+        function,
+        tools,
         _Planner(form, targets, tools.machine).plan,
         (to_numpy(type_.dtype),),
-        NUMPY.compile(function, "cpu"),
-        tools.pool,
-        launch=tools.launch,
         can_fail=True,
     )
 
