@@ -59,8 +59,23 @@ class CellView:
             free_cell(self._state, self.address)
 
 
+class _Celled:
+    """What lies in a cell, whose holds are the cell's."""
+
+    __slots__ = ()
+    cell: CellView
+
+    @property
+    def holds(self) -> int:
+        return self.cell.holds
+
+    @holds.setter
+    def holds(self, holds: int) -> None:
+        self.cell.holds = holds
+
+
 @final
-class CellData(Data):
+class CellData(_Celled, Data):
     """A value of a data type that lies in a cell."""
 
     __slots__ = ("cell",)
@@ -78,17 +93,9 @@ class CellData(Data):
     def fields(self, fields: tuple[Any, ...]) -> None:
         raise AttributeError("a value that lies in a cell does not change")
 
-    @property
-    def holds(self) -> int:
-        return self.cell.holds
-
-    @holds.setter
-    def holds(self, holds: int) -> None:
-        self.cell.holds = holds
-
 
 @final
-class CellClosure(Closure):
+class CellClosure(_Celled, Closure):
     """A closure that lies in a cell."""
 
     __slots__ = ("cell",)
@@ -104,14 +111,6 @@ class CellClosure(Closure):
     @captured.setter
     def captured(self, captured: tuple[Any, ...]) -> None:
         raise AttributeError("a closure that lies in a cell does not change")
-
-    @property
-    def holds(self) -> int:
-        return self.cell.holds
-
-    @holds.setter
-    def holds(self, holds: int) -> None:
-        self.cell.holds = holds
 
 
 __all__ = ["CellClosure", "CellData", "CellView"]
