@@ -20,15 +20,14 @@ from reference_vm.runtime.native.layout import (
     State,
     Telling,
 )
-from reference_vm.runtime.native.programs import MOST_NUMBERS, evaluate
-from reference_vm.runtime.native.records import find, form_of, link, take
+from reference_vm.runtime.native.programs import MOST_NUMBERS, evaluate, numbered_form
+from reference_vm.runtime.native.records import find, link, take
 from reference_vm.runtime.native.told import SIZE
 
 
 def fill_cells(state: int, instance: int, cells: int) -> int:
     """Fill the cells of an instance from numbers; return 0 if Python must."""
     numbers = load(state, State.NUMBERS)
-    key = numbers + MOST_NUMBERS * WORD
     at = cells + WORD
     for _ in range(load(cells, 0)):
         kind = load(at, 1)
@@ -38,11 +37,7 @@ def fill_cells(state: int, instance: int, cells: int) -> int:
             if word < 0:
                 return 0
         else:
-            store(key, 0, kind)
-            store(key, 1, rank)
-            for axis in range(rank):
-                store(key, 2 + axis, load(numbers, load(at, 3 + axis)))
-            word = form_of(state, key)
+            word = numbered_form(state, kind, rank, at + 3 * WORD)
             if word == 0:
                 return 0
         store(instance, load(at, 0), word)

@@ -26,8 +26,8 @@ from reference_vm.runtime.native.layout import (
 )
 from reference_vm.runtime.native.memory import allocate, entry_of, release
 from reference_vm.runtime.native.opcodes import Launch, Result
-from reference_vm.runtime.native.programs import MOST_NUMBERS, evaluate
-from reference_vm.runtime.native.records import find, form_of, link, take
+from reference_vm.runtime.native.programs import evaluate, numbered_form
+from reference_vm.runtime.native.records import find, link, take
 
 
 def fits(plan: int, frame: int, places: int, operands: int) -> int:
@@ -80,16 +80,10 @@ def gives(plan: int, instance: int, pc: int) -> int:
 
 def result_forms(state: int, results: int, target: int) -> int:
     """Write the forms of results whose dims are among the numbers; return 0 if there are none."""
-    numbers = load(state, State.NUMBERS)
-    key = numbers + MOST_NUMBERS * WORD
     at = results + WORD
     for i in range(load(results, 0)):
         rank = load(at, 1)
-        store(key, 0, load(at, 0))
-        store(key, 1, rank)
-        for axis in range(rank):
-            store(key, 2 + axis, load(numbers, load(at, 2 + axis)))
-        form = form_of(state, key)
+        form = numbered_form(state, load(at, 0), rank, at + 2 * WORD)
         if form == 0:
             return 0
         store(target, i, form)

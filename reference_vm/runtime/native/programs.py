@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from reference_vm.jit.words import load, store
-from reference_vm.runtime.native.layout import WORD
-from reference_vm.runtime.native.records import MOST
+from reference_vm.runtime.native.layout import WORD, State
+from reference_vm.runtime.native.records import MOST, form_of
 from reference_vm.runtime.native.tracing import STEP_WORDS, Do
 
 MOST_NUMBERS: Final = 1 << 12
@@ -89,5 +89,23 @@ def evaluate(program: int, values: int, given: int) -> int:
     return 1
 
 
-FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (product, quotient, made_by, holds, evaluate)
+def numbered_form(state: int, kind: int, rank: int, places: int) -> int:
+    """Return the form whose dims are the numbers at these places; 0 if Python must make it."""
+    numbers = load(state, State.NUMBERS)
+    key = numbers + MOST_NUMBERS * WORD
+    store(key, 0, kind)
+    store(key, 1, rank)
+    for axis in range(rank):
+        store(key, 2 + axis, load(numbers, load(places, axis)))
+    return form_of(state, key)
+
+
+FUNCTIONS: Final[tuple[Callable[..., int], ...]] = (
+    product,
+    quotient,
+    made_by,
+    holds,
+    evaluate,
+    numbered_form,
+)
 """In the order of their use."""
