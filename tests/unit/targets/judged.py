@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from reference_vm.bytecode.kernel import Kernel, NativeCall, Stage
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ops.catalog import OPS
+from reference_vm.ops.definition import DataError
 from reference_vm.oracle.estimate import Estimate
 from reference_vm.oracle.evaluate import evaluate
 from reference_vm.targets.numba.target import NUMBA
+from reference_vm.targets.numpy import NUMPY
 from reference_vm.targets.target import Target
 from reference_vm.types import Attrs, TensorType
 from reference_vm.types.arrays import from_numpy, to_numpy
@@ -51,6 +54,42 @@ def run_in_parts(call: NativeCall, operands: Sequence[Array], dtypes: Any, parts
         for low, high in reversed(_ranges(stage, parts)):
             _run(stage, addresses, workspace, low, high)
     return results
+
+
+def as_the_library(
+    op: str, operands: Sequence[Array], target: Target = NUMBA, **attrs: Any
+) -> None:
+    """Fail unless a kernel that notes bad data does what the library does, whole and in parts."""
+    function = function_of(op, operands, **attrs)
+    (right,) = NUMPY.compile(function, "cpu")(np, operands, [None])
+    kernel = native(function, target)
+    assert kernel.can_fail
+    (whole,) = kernel(np, operands, [None])
+    call = kernel.native([x.shape for x in operands])
+    assert call is not None or right.size == 0
+    cut = whole if call is None else run_in_parts(call, operands, [right.dtype], 3)[0]
+    for found in (whole, cut):
+        assert found.shape == right.shape
+        assert found.tobytes() == right.tobytes()
+
+
+def refused(op: str, operands: Sequence[Array], target: Target = NUMBA, **attrs: Any) -> None:
+    """Fail unless kernel and library say the same of bad data, every time."""
+    function = function_of(op, operands, **attrs)
+    with pytest.raises(DataError) as expected:
+        NUMPY.compile(function, "cpu")(np, operands, [None])
+    kernel = native(function, target)
+    for _ in range(2):
+        with pytest.raises(DataError) as found:
+            kernel(np, operands, [None])
+        assert vars(found.value) == vars(expected.value)
+        assert found.value.args == expected.value.args
+
+
+def uncached(machine: Any, kind: str, form: object, text: Any) -> int:
+    """Return the address of code that a mutant may have printed: nothing of before is kept."""
+    found: int = machine.address(text(), text)
+    return found
 
 
 def _run(stage: Stage, addresses: Sequence[int], workspace: Array, low: int, high: int) -> None:

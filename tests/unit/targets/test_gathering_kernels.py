@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from reference_vm.jit.object_cache import ObjectCache
 from reference_vm.ops.definition import DataError
 from reference_vm.targets.numba import gather_code, gathering
-from reference_vm.targets.numba.target import NUMBA, NumbaTarget
-from reference_vm.targets.numpy import NUMPY
-from tests.unit.targets.judged import function_of, native, run_in_parts
+from reference_vm.targets.numba.target import NumbaTarget
+from tests.unit.targets.judged import (
+    as_the_library,
+    function_of,
+    native,
+    refused,
+    run_in_parts,
+    uncached,
+)
 
 Array = Any
 
@@ -31,34 +37,6 @@ def _places(size: int, shape: Sequence[int], dtype: Any = np.int64) -> Array:
     return RANDOM.integers(-size, size, tuple(shape)).astype(dtype)
 
 
-def _check(op: str, operands: Sequence[Array], target: NumbaTarget = NUMBA, **attrs: Any) -> None:
-    """Fail unless the machine code does what the library does, whole and in parts."""
-    function = function_of(op, operands, **attrs)
-    (right,) = NUMPY.compile(function, "cpu")(np, operands, [None])
-    kernel = native(function, target)
-    assert kernel.can_fail
-    (whole,) = kernel(np, operands, [None])
-    call = kernel.native([x.shape for x in operands])
-    assert call is not None or right.size == 0
-    cut = whole if call is None else run_in_parts(call, operands, [right.dtype], 3)[0]
-    for found in (whole, cut):
-        assert found.shape == right.shape
-        assert found.tobytes() == right.tobytes()
-
-
-def _refused(op: str, operands: Sequence[Array], **attrs: Any) -> None:
-    """Fail unless kernel and library say the same of bad data."""
-    function = function_of(op, operands, **attrs)
-    with pytest.raises(DataError) as expected:
-        NUMPY.compile(function, "cpu")(np, operands, [None])
-    kernel = native(function)
-    for _ in range(2):
-        with pytest.raises(DataError) as found:
-            kernel(np, operands, [None])
-        assert vars(found.value) == vars(expected.value)
-        assert found.value.args == expected.value.args
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=4),
@@ -69,7 +47,9 @@ def _refused(op: str, operands: Sequence[Array], **attrs: Any) -> None:
 )
 def test_any_take(dims: list[int], lead: list[int], data: Any, dtype: Any, index: Any) -> None:
     axis = data.draw(st.integers(-len(dims), len(dims) - 1))
-    _check("take", [_numbers(*dims, dtype=dtype), _places(dims[axis], lead, index)], axis=axis)
+    as_the_library(
+        "take", [_numbers(*dims, dtype=dtype), _places(dims[axis], lead, index)], axis=axis
+    )
 
 
 @pytest.mark.parametrize("op", ["take_along_axis", "scatter_elements"])
@@ -77,7 +57,7 @@ def test_any_take(dims: list[int], lead: list[int], data: Any, dtype: Any, index
 def test_single_elements_of_the_last_axis(op: str, shape: tuple[int, ...], axis: int) -> None:
     lengths = (*shape[: axis % len(shape)], 6, *shape[axis % len(shape) + 1 :])
     operands = [_numbers(*shape), _places(shape[axis], lengths), _numbers(*lengths)]
-    _check(op, operands if op.startswith("scatter") else operands[:2], axis=axis)
+    as_the_library(op, operands if op.startswith("scatter") else operands[:2], axis=axis)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +75,7 @@ def test_slices_at_tuples(
     sizes = shape[batches : batches + components]
     indices = np.stack([_places(size, lead) for size in sizes], axis=-1)
     for dtype in DTYPES:
-        _check("gather_nd", [_numbers(*shape, dtype=dtype), indices], batch_dims=batches)
+        as_the_library("gather_nd", [_numbers(*shape, dtype=dtype), indices], batch_dims=batches)
 
 
 @pytest.mark.parametrize("components", [1, 2, 3])
@@ -103,34 +83,34 @@ def test_the_last_update_of_a_place_stays(components: int) -> None:
     shape = (2, 3, 4)
     indices = np.stack([_places(size, (40,)) for size in shape[:components]], axis=-1)
     operands = [_numbers(*shape), indices, _numbers(40, *shape[components:])]
-    _check("scatter_nd", operands)
+    as_the_library("scatter_nd", operands)
 
 
 def test_a_table_so_large_that_threads_share_the_work() -> None:
-    _check("take", [_numbers(900, 384), _places(900, (8, 256))], axis=0)
+    as_the_library("take", [_numbers(900, 384), _places(900, (8, 256))], axis=0)
 
 
 @pytest.mark.parametrize("wrong", [5, -6, 2**40])
 def test_an_index_out_of_range_is_what_the_library_says(wrong: int) -> None:
     x, indices = _numbers(5, 4), np.array([0, 4, wrong, 7, -5])
-    _refused("take", [x, indices], axis=0)
-    _refused("gather_nd", [x, indices[:, None]])
-    _refused("take_along_axis", [x[:, 0].copy(), indices], axis=0)
-    _refused("scatter_nd", [x, indices[:, None], _numbers(5, 4)])
-    _refused("scatter_elements", [x[:, 0].copy(), indices, _numbers(5)], axis=0)
+    refused("take", [x, indices], axis=0)
+    refused("gather_nd", [x, indices[:, None]])
+    refused("take_along_axis", [x[:, 0].copy(), indices], axis=0)
+    refused("scatter_nd", [x, indices[:, None], _numbers(5, 4)])
+    refused("scatter_elements", [x[:, 0].copy(), indices, _numbers(5)], axis=0)
 
 
 def test_one_bad_index_of_many_is_found_by_any_thread() -> None:
     for place in (0, 1000, 2047):
         indices = _places(900, (2048,))
         indices[place] = 900
-        _refused("take", [_numbers(900, 384), indices], axis=0)
+        refused("take", [_numbers(900, 384), indices], axis=0)
 
 
 def test_nothing_is_taken_of_nothing_and_bad_indices_are_found_all_the_same() -> None:
-    _refused("take", [_numbers(3, 0), np.array([3])], axis=0)
-    _refused("take", [_numbers(0, 3), np.array([0])], axis=0)
-    _check("take", [_numbers(3, 0), np.array([2])], axis=0)
+    refused("take", [_numbers(3, 0), np.array([3])], axis=0)
+    refused("take", [_numbers(0, 3), np.array([0])], axis=0)
+    as_the_library("take", [_numbers(3, 0), np.array([2])], axis=0)
 
 
 def test_bad_data_writes_to_no_foreign_memory() -> None:
@@ -162,7 +142,7 @@ def _wrong_form(monkeypatch: pytest.MonkeyPatch, before: str, after: str) -> Non
     ],
 )
 def test_a_mutant_is_found(monkeypatch: pytest.MonkeyPatch, before: str, after: str) -> None:
-    monkeypatch.setattr(gathering, "compiled", _uncached)
+    monkeypatch.setattr(gathering, "compiled", uncached)
     _wrong_form(monkeypatch, before, after)
     target = NumbaTarget(cache=ObjectCache(None))
     with pytest.raises((AssertionError, pytest.fail.Exception)):
@@ -170,7 +150,7 @@ def test_a_mutant_is_found(monkeypatch: pytest.MonkeyPatch, before: str, after: 
 
 
 def _judge(target: NumbaTarget) -> None:
-    _check("take", [_numbers(3, 5, 2), np.array([0, 3, -5, -1, 2])], target, axis=1)
+    as_the_library("take", [_numbers(3, 5, 2), np.array([0, 3, -5, -1, 2])], target, axis=1)
     _noted(target)
 
 
@@ -179,8 +159,3 @@ def _noted(target: NumbaTarget) -> None:
     operands = [_numbers(3), np.array([9])]
     with pytest.raises(DataError):
         native(function_of("take", operands, axis=0), target)(np, operands, [None])
-
-
-def _uncached(machine: Any, kind: str, form: object, text: Any) -> int:
-    found: int = machine.address(text(), text)
-    return found
