@@ -6,25 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.unit.native.programs import LONG, Sample, X, number
+from tests.unit.native.programs import BUILD, LONG, Sample, X, number
 
 LIST_TYPE = "type List[A] { Nil, Cons(A, List[A]) }"
-
-BUILD = """
-fn @build(%n: i64[], %x: f32[4], %l: List[f32[4]]) -> List[f32[4]] {
-  %zero = const i64[] 0
-  %more = greater(%n, %zero)
-  %r = if %more {
-    %one = const i64[] 1
-    %m = subtract(%n, %one)
-    %y = add(%x, %x)
-    %k = Cons(%y, %l)
-    %s = @build(%m, %y, %k)
-    yield %s
-  } else { yield %l }
-  return %r
-}
-"""
 
 MAP = """
 fn @map(%f: (f32[4]) -> f32[4], %l: List[f32[4]]) -> List[f32[4]] {
@@ -115,7 +99,18 @@ fn @last(%l: List[(f32[4], f32[4])], %a: f32[4], %b: f32[4]) -> (f32[4], f32[4])
 }
 """
 
-FUNCTIONS = """
+APPLY = """
+fn @all(%l: List[(f32[4]) -> f32[4]], %x: f32[4]) -> f32[4] {
+  %r = match %l {
+    Cons(%f, %t) => { %y = %f(%x) %s = @all(%t, %y) yield %s }
+    Nil => { yield %x }
+  }
+  return %r
+}
+"""
+
+FUNCTIONS = (
+    """
 type List[A] { Nil, Cons(A, List[A]) }
 fn @main(%n: i64[], %x: f32[4]) -> f32[4] {
   %nil: List[(f32[4]) -> f32[4]] = Nil()
@@ -139,14 +134,9 @@ fn @build(
   } else { yield %l }
   return %r
 }
-fn @all(%l: List[(f32[4]) -> f32[4]], %x: f32[4]) -> f32[4] {
-  %r = match %l {
-    Cons(%f, %t) => { %y = %f(%x) %s = @all(%t, %y) yield %s }
-    Nil => { yield %x }
-  }
-  return %r
-}
 """
+    + APPLY
+)
 
 CLOSURE_OF_TUPLES = """
 fn @main(%x: f32[4], %y: f32[4]) -> (f32[4], f32[4]) {

@@ -113,14 +113,7 @@ fn @grow(%n: i64[], %x: f32[k]) -> f32[?] {
 }
 """
 
-LIST = """
-type List[A] { Nil, Cons(A, List[A]) }
-fn @main(%n: i64[], %x: f32[4]) -> f32[4] {
-  %nil: List[f32[4]] = Nil()
-  %l = @build(%n, %x, %nil)
-  %r = @total(%l, %x)
-  return %r
-}
+BUILD = """
 fn @build(%n: i64[], %x: f32[4], %l: List[f32[4]]) -> List[f32[4]] {
   %zero = const i64[] 0
   %more = greater(%n, %zero)
@@ -134,6 +127,9 @@ fn @build(%n: i64[], %x: f32[4], %l: List[f32[4]]) -> List[f32[4]] {
   } else { yield %l }
   return %r
 }
+"""
+
+TOTAL = """
 fn @total(%l: List[f32[4]], %t: f32[4]) -> f32[4] {
   %r = match %l {
     Cons(%h, %rest) => { %u = add(%t, %h) %s = @total(%rest, %u) yield %s }
@@ -142,6 +138,20 @@ fn @total(%l: List[f32[4]], %t: f32[4]) -> f32[4] {
   return %r
 }
 """
+
+LIST = (
+    """
+type List[A] { Nil, Cons(A, List[A]) }
+fn @main(%n: i64[], %x: f32[4]) -> f32[4] {
+  %nil: List[f32[4]] = Nil()
+  %l = @build(%n, %x, %nil)
+  %r = @total(%l, %x)
+  return %r
+}
+"""
+    + BUILD
+    + TOTAL
+)
 
 HANDED_TWICE = """
 fn @main(%n: i64[], %x: f32[4]) -> f32[4] { %y = add(%x, %x) %r = @loop(%n, %y, %y) return %r }

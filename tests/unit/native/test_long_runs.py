@@ -11,8 +11,8 @@ from reference_vm.runtime.native import executor, path
 from reference_vm.runtime.trace import Trace
 from reference_vm.session import Session
 from tests.unit.native.both import Both, renamed
-from tests.unit.native.data_programs import BUILD, DATA, LIST_TYPE
-from tests.unit.native.programs import LOOP, SAMPLES, Sample, X, number
+from tests.unit.native.data_programs import DATA, LIST_TYPE
+from tests.unit.native.programs import BUILD, LOOP, SAMPLES, Sample, X, number
 
 KEPT = 60
 

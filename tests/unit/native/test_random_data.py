@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import reference_vm as rv
 from tests.unit.native.both import Both
-from tests.unit.native.programs import X, number
+from tests.unit.native.data_programs import APPLY, MAP, REVERSE
+from tests.unit.native.programs import TOTAL, X, number
 
-PRELUDE = """
+PRELUDE = (
+    """
 type List[A] { Nil, Cons(A, List[A]) }
 type Tree { Leaf, Node(Tree, f32[4], Tree) }
 fn @build(%n: i64[], %x: f32[4]) -> List[f32[4]] {
@@ -26,20 +28,6 @@ fn @build(%n: i64[], %x: f32[4]) -> List[f32[4]] {
     %k = Cons(%x, %s)
     yield %k
   } else { %e: List[f32[4]] = Nil() yield %e }
-  return %r
-}
-fn @map(%f: (f32[4]) -> f32[4], %l: List[f32[4]]) -> List[f32[4]] {
-  %r = match %l {
-    Cons(%h, %t) => { %g = %f(%h) %s = @map(%f, %t) %c = Cons(%g, %s) yield %c }
-    Nil => { %e: List[f32[4]] = Nil() yield %e }
-  }
-  return %r
-}
-fn @reverse(%l: List[f32[4]], %to: List[f32[4]]) -> List[f32[4]] {
-  %r = match %l {
-    Cons(%h, %t) => { %c = Cons(%h, %to) %s = @reverse(%t, %c) yield %s }
-    Nil => { yield %to }
-  }
   return %r
 }
 fn @pairs(%a: List[f32[4]], %b: List[f32[4]]) -> List[(f32[4], f32[4])] {
@@ -77,21 +65,12 @@ fn @left(%t: Tree) -> List[f32[4]] {
   }
   return %r
 }
-fn @all(%l: List[(f32[4]) -> f32[4]], %x: f32[4]) -> f32[4] {
-  %r = match %l {
-    Cons(%f, %t) => { %y = %f(%x) %s = @all(%t, %y) yield %s }
-    Nil => { yield %x }
-  }
-  return %r
-}
-fn @total(%l: List[f32[4]], %t: f32[4]) -> f32[4] {
-  %r = match %l {
-    Cons(%h, %rest) => { %u = add(%t, %h) %s = @total(%rest, %u) yield %s }
-    Nil => { yield %t }
-  }
-  return %r
-}
 """
+    + MAP
+    + REVERSE
+    + APPLY
+    + TOTAL
+)
 
 LIST, TREE, FUNCTION, TENSOR = "List[f32[4]]", "Tree", "(f32[4]) -> f32[4]", "f32[4]"
 
