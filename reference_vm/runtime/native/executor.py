@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from reference_vm.bytecode.executable import FunctionCode
 from reference_vm.devices.ledger import Ledger
 from reference_vm.jit import pool_code, words
-from reference_vm.jit.machine import Machine, shared_machine
+from reference_vm.jit.machine import shared_machine
 from reference_vm.jit.pool import shared_pool
 from reference_vm.jit.words import load, store
 from reference_vm.runtime.faults import FAILURES, located
@@ -56,9 +57,10 @@ NOTES: Final = 1 << 12
 _NATIVE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
-def native_code(machine: Machine) -> Callable[[int, int, int], int]:
-    """Return the loop as machine code: ``native(state, command, argument)``."""
-    text = words.source(FUNCTIONS)
+@cache
+def native_code() -> Callable[[int, int, int], int]:
+    """Return the loop as machine code, ``native(state, command, argument)``; one a process."""
+    machine, text = shared_machine(), words.source(FUNCTIONS)
     return _NATIVE(machine.address(text, lambda: words.print_module(FUNCTIONS)))
 
 
@@ -97,7 +99,7 @@ class NativeExecutor:
         self._image = image
         self._ledger = image.host.ledger
         self._checked = checked
-        self._native = native_code(shared_machine())
+        self._native = native_code()
         self._words = aligned_words(State.WORDS)
         self._state = state = address_of(self._words)
         self._cells = (ctypes.c_int64 * State.WORDS).from_address(state)
