@@ -150,7 +150,7 @@ def test_what_nobody_reads_may_be_absent(tmp_path: Path, old: str, new: str) -> 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "--cases=/nope"), "under /nope"),
+        (("run", "--cases=EMPTY/absent"), "EMPTY/absent"),
         (("run", "--cases=EMPTY"), "found no case files under EMPTY"),
         (("case", "check", "EMPTY"), "found no case files under EMPTY"),
         (("run", "ops/add", "--report=/proc/x.json"), "/proc/x.json cannot be written"),
