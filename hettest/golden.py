@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from hettest.files import escaped, write_bytes
+
 
 @final
 @dataclass(frozen=True)
@@ -25,15 +27,41 @@ class Golden:
                 and names the option that accepts the new text.
         """
         __tracebackhide__ = True
-        expected = self.path.read_text(encoding="utf-8") if self.path.exists() else None
+        expected = self._read()
         if actual == expected:
             return
         if self.update:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(actual, encoding="utf-8")
+            write_bytes(self.path, self._encoded(actual), "the golden text")
             return
-        before, after = (expected or "").splitlines(), actual.splitlines()
+        before, after = (escaped(text or "").split("\n") for text in (expected, actual))
         diff = difflib.unified_diff(before, after, str(self.path), "this run", lineterm="")
         raise AssertionError(
             "golden text differs; rerun with --het-update-golden to accept it\n" + "\n".join(diff)
         )
+
+    def _read(self) -> str | None:
+        """Return the golden text with its ends of lines as they are; ``None`` if there is none."""
+        __tracebackhide__ = True
+        if not self.path.exists():
+            return None
+        data = self.path.read_bytes()
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise AssertionError(
+                f"{self.path}:{line}: byte {data[error.start]:#04x} is not UTF-8, which golden "
+                "texts are in"
+            ) from error
+
+    def _encoded(self, actual: str) -> bytes:
+        __tracebackhide__ = True
+        try:
+            return actual.encode()
+        except UnicodeEncodeError as error:
+            line = actual.count("\n", 0, error.start) + 1
+            found = ascii(actual[error.start])
+            raise AssertionError(
+                f"line {line} of the text holds {found}, half of a surrogate pair, which no golden "
+                "text can hold; write it as an escape before it is compared"
+            ) from error

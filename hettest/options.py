@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.devicemap import Binding, parse_binding, parse_devices
 from hettest.errors import UsageError
+from hettest.files import require_writable
 from hettest.limits import PATIENCE, Limits, parse_bytes, parse_count, parse_seconds
 
 if TYPE_CHECKING:
@@ -182,26 +183,9 @@ def lacking(ending: str) -> str | None:
     return f"a report in HTML needs {package}: pip install 'hettest[{extra}]'"
 
 
-def require_writable(path: Path) -> None:
-    """Make the folder that a report is to be written to, and find out whether it can be.
-
-    Raises:
-        UsageError: It cannot; says why.
-    """
-    existed = path.exists()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8"):
-            pass
-        if not existed:
-            path.unlink()
-    except OSError as error:
-        raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
-
-
 def _report(text: str, config: pytest.Config) -> Path:
     path = Path(text)
     require_ending(path, f"--het-report={text}")
     if not hasattr(config, "workerinput"):
-        require_writable(path)
+        require_writable(path, "the report")
     return path

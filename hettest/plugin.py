@@ -17,6 +17,7 @@ from hettest import items as ours
 from hettest import narrowing, options, registration, workers
 from hettest.bench.hooks import AsBenchmarks, timing_lines, with_timing
 from hettest.errors import BackendCrash, HettestError, UsageError
+from hettest.files import cleaned, encodable, one_line, printable
 from hettest.fixtures import (
     _het_accelerator,
     _het_case,
@@ -213,8 +214,18 @@ def pytest_runtest_makereport(
         if record is not None:
             report.hettest = with_timing(item, record).to_json()  # type: ignore[attr-defined]
         if report.failed and ours.case_of(item) is None:
-            report.sections.append(("run it again", ours.replay(item, item.config.stash[KEY])))
+            again = printable(ours.replay(item, item.config.stash[KEY]))
+            report.sections.append(("run it again", again))
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    report: Any,
+) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Send nothing to the process that collects reports that cannot be sent: it would lose all."""
+    data = yield
+    return cleaned(data, encodable) if hasattr(report, "hettest") else data
 
 
 class _Listener:
@@ -250,7 +261,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     kit.release()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["hettest"] = workers.output_of(kit)
+        output["hettest"] = cleaned(workers.output_of(kit), encodable)
         return
     own = int(session.exitstatus)
     if kit.usage is not None:
@@ -262,11 +273,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     kit.close()
     session.exitstatus = kit.exit_code(own)
-    if kit.options.reports:
-        from hettest.report import write
-
-        for path in kit.options.reports:
-            write(path, kit.content())
+    if not kit.write_reports() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = INCOMPLETE
 
 
 def pytest_terminal_summary(
@@ -278,12 +286,14 @@ def pytest_terminal_summary(
     """
     kit = config.stash[KEY]
     if kit.usage is not None:
-        terminalreporter.write_line(f"ERROR: {kit.usage}")
+        _say(terminalreporter, f"ERROR: {kit.usage}")
+    for error in kit.unwritten:
+        _say(terminalreporter, f"ERROR: {error}")
     timed = list(timing_lines(kit.ledger.in_order()))
     if timed:
         terminalreporter.section("hettest benchmarks")
     for line in timed:
-        terminalreporter.write_line(line)
+        _say(terminalreporter, line)
     if not kit.options.devices or not (kit.ledger.records or kit.ledger.deselected):
         return
     if exitstatus in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
@@ -292,10 +302,16 @@ def pytest_terminal_summary(
 
     terminalreporter.section("hettest")
     for line in lines(kit.content()):
-        terminalreporter.write_line(line)
+        _say(terminalreporter, line)
     if kit.crash is not None:
-        terminalreporter.write_line(f"crashed: {kit.crash}")
+        _say(terminalreporter, f"crashed: {kit.crash}")
     elif kit.exit_code() == INCOMPLETE:
-        terminalreporter.write_line(f"incomplete: exit code {INCOMPLETE}, something was not run")
+        _say(terminalreporter, f"incomplete: exit code {INCOMPLETE}, something was not run")
     for path in kit.options.reports:
-        terminalreporter.write_line(f"report: {path}")
+        if not kit.unwritten:
+            _say(terminalreporter, f"report: {path}")
+
+
+def _say(reporter: pytest.TerminalReporter, line: str) -> None:
+    """Write one line to the terminal, with nothing in it that a terminal would obey."""
+    reporter.write_line(one_line(line))

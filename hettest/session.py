@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 import pytest
 
 from hettest.devicemap import Binding
-from hettest.errors import BackendCrash
+from hettest.errors import BackendCrash, UsageError
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Outcome, Record
 
@@ -75,6 +75,9 @@ class KitSession:
 
     usage: str | None = None
     """Why nothing can be run: the backend cannot be loaded, or a device is mistyped."""
+
+    unwritten: list[str] = field(default_factory=list)
+    """Why reports could not be written at the end, though they could be when the run began."""
 
     cases: Path | None = None
     """The folder of cases that are not the kit's own."""
@@ -302,3 +305,17 @@ class KitSession:
     def content(self) -> ReportContent:
         """Return what reports are made from; the session must be closed."""
         return self.account.content
+
+    def write_reports(self) -> bool:
+        """Write each report that was asked for, and return whether all could be.
+
+        Of one that could not, the former one is as it was, and `unwritten` says why.
+        """
+        from hettest.report import write
+
+        for path in self.options.reports:
+            try:
+                write(path, self.content())
+            except UsageError as error:
+                self.unwritten.append(str(error))
+        return not self.unwritten

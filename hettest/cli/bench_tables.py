@@ -12,6 +12,7 @@ from hettest.bench.comparison import Comparison, Row
 from hettest.bench.gate.deciding import Decision, Finding
 from hettest.bench.statistics import Verdict
 from hettest.bench.trend.page import Step
+from hettest.files import one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -121,8 +122,8 @@ def _styled(word: str) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> Table:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for index, title in enumerate(head):
@@ -130,7 +131,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     styled = head.index("verdict") if "verdict" in head else head.index("")
     for row in rows:
-        table.add_row(*(c if i == styled else escape(c) for i, c in enumerate(row)))
+        table.add_row(*(c if i == styled else Text(one_line(c)) for i, c in enumerate(row)))
     return table
 
 

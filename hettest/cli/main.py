@@ -33,6 +33,7 @@ from hettest.cli.commands import (
     waive_add,
     waive_audit,
 )
+from hettest.cli.output import echo
 from hettest.errors import BackendCrash, CaseError, UsageError
 
 
@@ -73,11 +74,11 @@ def main() -> None:
     try:
         application()()
     except UsageError as error:
-        print(f"hettest: {error}", file=sys.stderr)
+        echo(f"hettest: {error}", err=True)
         sys.exit(2)
     except (CaseError, StoredError) as error:
-        print(error, file=sys.stderr)
+        echo(error, err=True)
         sys.exit(2)
     except BackendCrash as crash:
-        print(f"hettest: crashed: {crash}", file=sys.stderr)
+        echo(f"hettest: crashed: {crash}", err=True)
         sys.exit(1)

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
+from hettest.files import json_text
+
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
@@ -62,8 +64,7 @@ class Manifest:
     def to_bytes(self) -> bytes:
         """Return the manifest's file; the same content gives the same bytes."""
         data = {"schema": FORMAT, **asdict(self), "devices": list(self.devices)}
-        text = json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return f"{text}\n".encode()
+        return f"{json_text(data, sort_keys=True)}\n".encode()
 
 
 def digest(data: bytes) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hettest.conformance import manifest
-from hettest.errors import UsageError
+from hettest.files import write_bytes
 
 
 def pack(files: Mapping[str, bytes], path: Path) -> str:
@@ -27,11 +27,7 @@ def pack(files: Mapping[str, bytes], path: Path) -> str:
     ):
         for name, data in sorted(files.items()):
             archive.addfile(_member(name, len(data)), io.BytesIO(data))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(buffer.getvalue())
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    write_bytes(path, buffer.getvalue())
     return manifest.digest(files[manifest.NAME])
 
 

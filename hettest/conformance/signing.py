@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from hettest.errors import UsageError
+from hettest.files import write_bytes, write_text
 
 NAMESPACE: Final = "hettest"
 SIGNER: Final = "signer"
@@ -30,7 +31,7 @@ def sign(data: bytes, key: Path) -> bytes:
         raise UsageError(f"--sign={key}: found no such file, expected an ssh key")
     with tempfile.TemporaryDirectory() as folder:
         signed = Path(folder) / "manifest.json"
-        signed.write_bytes(data)
+        write_bytes(signed, data)
         done = _ssh_keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(signed)])
         signature = signed.with_name("manifest.json.sig")
         if done.returncode or not signature.is_file():
@@ -52,9 +53,9 @@ def verify(data: bytes, signature: bytes, key: Path) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "signature"
-        found.write_bytes(signature)
+        write_bytes(found, signature)
         allowed = Path(folder) / "allowed_signers"
-        allowed.write_text(_allowed(key), encoding="utf-8")
+        write_text(allowed, _allowed(key))
         who = _signer(found, allowed)
         checked = ["-Y", "verify", "-f", str(allowed), "-I", who, "-n", NAMESPACE]
         done = _ssh_keygen([*checked, "-s", str(found)], data)
@@ -72,7 +73,7 @@ def consistent(data: bytes, signature: bytes) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "signature"
-        found.write_bytes(signature)
+        write_bytes(found, signature)
         done = _ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(found)], data)
     if done.returncode:
         raise ValueError(f"the signature does not hold: {_said(done)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from importlib.metadata import distributions, version
 from pathlib import Path
@@ -13,6 +12,7 @@ from hettest.conformance import manifest
 from hettest.conformance.manifest import Manifest
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import UsageError
+from hettest.files import cleaned, json_text, write_files
 from hettest.levels.profile import Profile
 from hettest.report import FORMATS, makeable
 from hettest.report.content import ReportContent, environment
@@ -50,13 +50,8 @@ def write(
     )
     files[manifest.NAME] = made.to_bytes()
     require_free(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / manifest.SIGNATURE).unlink(missing_ok=True)
-        for name, data in files.items():
-            (folder / name).write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error}") from error
+    named = {folder / name: data for name, data in files.items()}
+    write_files(named, without=[folder / manifest.SIGNATURE])
     return manifest.digest(files[manifest.NAME])
 
 
@@ -95,7 +90,7 @@ def _names() -> tuple[str, ...]:
 def _files(content: ReportContent, profile: Profile, waivers: Path | None) -> dict[str, bytes]:
     files = {f"{_STEM}{end}": form(content, None).encode() for end, form in makeable().items()}
     files[manifest.PROFILE] = _json(profile.to_json())
-    files[manifest.ENVIRONMENT] = _json(_environment(content))
+    files[manifest.ENVIRONMENT] = _json(cleaned(_environment(content)))
     if waivers is not None:
         files[manifest.WAIVERS] = waivers.read_bytes()
     return files
@@ -111,4 +106,4 @@ def _environment(content: ReportContent) -> Mapping[str, object]:
 
 
 def _json(data: Mapping[str, object]) -> bytes:
-    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+    return f"{json_text(data)}\n".encode()

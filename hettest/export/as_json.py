@@ -10,6 +10,7 @@ from hettest.case.expansion import Item
 from hettest.corpus import Selection
 from hettest.export import writing
 from hettest.export.document import Unsaid, document
+from hettest.files import write_bytes
 from hettest.language import tree_schema
 from hettest.runner.cases import CaseData
 
@@ -35,11 +36,11 @@ def export(
     for group in progress(by_case(selection.items)):
         made = document(group, data, unsaid)
         file = f"cases/{made['id']}.json"
-        writing.write(folder / file, writing.to_bytes(made))
+        write_bytes(folder / file, writing.to_bytes(made))
         count = sum(len(program["items"]) for program in made["programs"])
         cases.append({"id": made["id"], "level": made["level"], "file": file, "items": count})
     for name, schema in ((SCHEMA.name, SCHEMA), (PROGRAM_SCHEMA, tree_schema())):
-        writing.write(folder / name, schema.read_bytes())
+        write_bytes(folder / name, schema.read_bytes())
     index = writing.index(
         "json",
         devices,
@@ -47,7 +48,7 @@ def export(
         not_exported=[{"item": each.item, "reason": each.reason} for each in unsaid],
         left_out=dict(selection.left_out),
     )
-    writing.write(folder / writing.INDEX, writing.to_bytes(index))
+    write_bytes(folder / writing.INDEX, writing.to_bytes(index))
     return index
 
 

@@ -22,6 +22,7 @@ from hettest.errors import UsageError
 from hettest.export import writing
 from hettest.export.answer import Answer, Unanswered, answer_of
 from hettest.export.document import bounds
+from hettest.files import write_bytes
 from hettest.judge.nesting import leaves
 from hettest.language import DiagnosticError, Module, to_placed_onnx
 from hettest.runner.cases import CaseData, arguments
@@ -160,10 +161,10 @@ def export(
             continue
         models.append(listed(made))
         for name, data in files(made):
-            writing.write(folder / models[-1]["folder"] / name, data)
+            write_bytes(folder / models[-1]["folder"] / name, data)
     more = {"models": models, "not_exported": refused, "left_out": dict(selection.left_out)}
     index = writing.index("onnx", devices, **more)
-    writing.write(folder / writing.INDEX, writing.to_bytes(index))
+    write_bytes(folder / writing.INDEX, writing.to_bytes(index))
     return index
 
 

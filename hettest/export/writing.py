@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from hettest.errors import UsageError
+from hettest.files import json_text
 
 INDEX: Final = "index.json"
 FORMAT: Final = "hettest-export-1"
@@ -35,22 +35,9 @@ def require_empty(folder: Path) -> None:
         )
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write one file, and the folders above it.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
-
-
 def to_bytes(data: Any) -> bytes:
     """Return plain data as JSON, lists of numbers on one line each."""
-    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    text = json_text(data)
     flat = _FLAT_LIST.sub(lambda found: f"[{_BREAK.sub(' ', found[1])}]", text)
     return f"{flat}\n".encode()
 

@@ -21,6 +21,7 @@ from hettest.case.expansion import Item, expand, least_devices, roles_of
 from hettest.case.model import Case
 from hettest.case.requirements import of_program
 from hettest.corpus import own_cases
+from hettest.files import json_text, write_text
 from hettest.language import DiagnosticError, parse
 from hettest.levels.plan import variant
 from hettest.levels.profile import EVERY_DEVICE, FOLDER, Profile, Step, from_json, published
@@ -140,8 +141,8 @@ def main() -> None:
     for name, rule in RULES.items():
         made = rule(own_cases())
         if write:
-            text = json.dumps(made.to_json(), indent=1, ensure_ascii=False)
-            (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+            text = json_text(made.to_json())
+            write_text(FOLDER / f"{name}.json", text + "\n")
         print(f"{name} {made.digest}: {_compared(made)}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from hettest.errors import UsageError
+from hettest.files import cleaned, write_text
 from hettest.options import lacking
 from hettest.report.content import ReportContent
 
@@ -17,25 +17,25 @@ Form = Callable[[ReportContent, ReportContent | None], str]
 def _json(content: ReportContent, former: ReportContent | None = None) -> str:
     from hettest.report import json_report
 
-    return json_report.render(content)
+    return json_report.render(cleaned(content))
 
 
 def _junit(content: ReportContent, former: ReportContent | None = None) -> str:
     from hettest.report import junit
 
-    return junit.render(content)
+    return junit.render(cleaned(content))
 
 
 def _markdown(content: ReportContent, former: ReportContent | None = None) -> str:
     from hettest.report import markdown
 
-    return markdown.render(content, former)
+    return markdown.render(cleaned(content), cleaned(former))
 
 
 def _html(content: ReportContent, former: ReportContent | None = None) -> str:
     from hettest.report import html
 
-    return html.render(content, former)
+    return html.render(cleaned(content), cleaned(former))
 
 
 FORMATS: Final[Mapping[str, Form]] = {
@@ -44,7 +44,10 @@ FORMATS: Final[Mapping[str, Form]] = {
     ".md": _markdown,
     ".html": _html,
 }
-"""How a report is made, by the ending of its name; `hettest.options.ENDINGS` lists the same."""
+"""How a report is made, by the ending of its name; `hettest.options.ENDINGS` lists the same.
+
+Each is made of content in which every text is clean: whatever it holds can be shown.
+"""
 
 
 def makeable() -> Mapping[str, Form]:
@@ -56,13 +59,10 @@ def write(path: Path, content: ReportContent, former: ReportContent | None = Non
     """Write the report in the form that the path's ending names, one of `FORMATS`.
 
     Raises:
-        UsageError: It cannot be written, though it could be when the run began; says why.
+        UsageError: It cannot be written, though it could be when the run began; says why, and a
+            former report there is as it was.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(FORMATS[path.suffix](content, former), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the report {path} cannot be written: {error.strerror}") from error
+    write_text(path, FORMATS[path.suffix](content, former), "the report")
 
 
 __all__ = ["FORMATS", "Form", "ReportContent", "makeable", "write"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, final
 
+from hettest.files import cleaned
 from hettest.levels.coverage import Coverage
 from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
@@ -86,4 +87,4 @@ def environment() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return cleaned(found)

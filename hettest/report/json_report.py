@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hettest.files import json_text
 from hettest.levels.coverage import Coverage
 from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
@@ -31,7 +32,7 @@ def _validator() -> Validator:
 
 def render(content: ReportContent) -> str:
     """Return the report's text."""
-    return json.dumps(document(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(document(content)) + "\n"
 
 
 def document(content: ReportContent) -> dict[str, Any]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
 from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent
-
-_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(content: ReportContent) -> str:
@@ -37,21 +34,19 @@ def _ran(counts: Mapping[Outcome, int]) -> int:
 
 
 def _case(record: Record) -> ElementTree.Element:
-    folder, _, name = record.id.partition("[")[0].rpartition("/")
+    end = record.id.find("[", max(record.id.find("::"), 0))  # a folder may have brackets too
+    base = record.id if end < 0 else record.id[:end]
+    folder, _, name = base.rpartition("/")
     case = ElementTree.Element(
         "testcase",
         classname=folder.replace("/", ".") or "hettest",
-        name=_clean(name + record.id[len(record.id.partition("[")[0]) :]),
+        name=name + record.id[len(base) :],
         time=f"{record.seconds:.6f}",
     )
     if record.outcome is Outcome.PASSED:
         return case
     tags = {Outcome.FAILED: "failure", Outcome.CRASHED: "error"}
     tag = tags.get(record.outcome, "skipped")
-    message = _clean(f"{record.outcome}: {record.reason}")
-    ElementTree.SubElement(case, tag, message=message).text = _clean(record.text)
+    message = f"{record.outcome}: {record.reason}"
+    ElementTree.SubElement(case, tag, message=message).text = record.text
     return case
-
-
-def _clean(text: str) -> str:
-    return _UNPRINTABLE.sub("?", text)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from hettest.files import one_line
 from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent
 from hettest.report.counting import counted
@@ -26,7 +27,14 @@ _ELSEWHERE: Final = "the JSON, Markdown and HTML reports list all"
 
 
 def lines(content: ReportContent, former: ReportContent | None = None) -> Iterator[str]:
-    """Yield the report's lines; with ``former``, also what changed since that run."""
+    """Yield the report's lines; with ``former``, also what changed since that run.
+
+    Each is one line, whatever stands in it.
+    """
+    yield from map(one_line, _lines(content, former))
+
+
+def _lines(content: ReportContent, former: ReportContent | None) -> Iterator[str]:
     yield f"{content.backend} on {', '.join(content.devices) or 'no named devices'}"
     for section in sections(content, former):
         yield from _shown(section)

@@ -11,6 +11,7 @@ from string import Template
 from typing import Final
 
 from hettest.errors import UsageError
+from hettest.files import write_folder
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -77,13 +78,8 @@ def write(name: str, into: Path) -> tuple[Path, ...]:
     root = into / name
     if root.exists() or root.is_symlink():
         raise UsageError(f"found {root} already; choose another name, or another folder by --into")
-    written = []
-    try:
-        for target, template in FILES.items():
-            path = root / Template(target).substitute(name=name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(template, name), encoding="utf-8")
-            written.append(path)
-    except OSError as error:
-        raise UsageError(f"{root} cannot be written: {error.strerror}") from error
-    return tuple(written)
+    files = {
+        Template(target).substitute(name=name): render(template, name).encode()
+        for target, template in FILES.items()
+    }
+    return write_folder(root, files)

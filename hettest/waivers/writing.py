@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from hettest.errors import UsageError
+from hettest.files import toml_string, write_text
 from hettest.waivers.loader import FORMAT, parse
 from hettest.waivers.model import Waiver
 
@@ -24,10 +24,7 @@ def add(waiver: Waiver, path: Path) -> None:
     parse(before, str(path))
     text = f"{before.rstrip()}\n\n{render(waiver)}"
     parse(text, str(path))
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    write_text(path, text, "the waivers")
 
 
 def render(waiver: Waiver) -> str:
@@ -36,8 +33,8 @@ def render(waiver: Waiver) -> str:
     for name in ("case", "stage", "kind", "reason", "issue", "owner"):
         value = getattr(waiver, name)
         if value:
-            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+            lines.append(f"{name} = {toml_string(value)}")
     lines.append(f"expires = {waiver.expires}")
     if waiver.devices:
-        lines.append(f"devices = {json.dumps(waiver.devices, ensure_ascii=False)}")
+        lines.append(f"devices = {toml_string(waiver.devices)}")
     return "\n".join(lines) + "\n"

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from hettest.bench.exchange.values import SECONDS, Value, entry_of, values
 from hettest.bench.located import Document
 from hettest.bench.stored import Entry, StoredRun
 from hettest.errors import UsageError
+from hettest.files import json_text
 
 PREFIX: Final = "window.BENCHMARK_DATA = "
 SUITE: Final = "hettest"
@@ -154,7 +154,7 @@ def script(runs: Sequence[StoredRun], shown: Shown) -> str:
     ]
     last = max(map(_milliseconds, runs), default=0)
     data = {"lastUpdate": last, "repoUrl": "", "entries": {SUITE: entries}}
-    return PREFIX + json.dumps(data, indent=2)
+    return PREFIX + json_text(data, indent=2)
 
 
 def _shown(entry: Entry, shown: Shown) -> Iterator[Value]:

@@ -13,7 +13,6 @@ ones, named as asv shows them: ``time_it(10, 'a')``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from hettest.bench.exchange.values import SECONDS, Value, entry_of, values
 from hettest.bench.located import Document
 from hettest.bench.stored import Entry, StoredRun
 from hettest.errors import UsageError
+from hettest.files import file_name, json_text, write_files
 
 VERSION: Final = 2
 SCHEMA: Final = Path(__file__).with_name("asv.schema.json")
@@ -156,25 +156,28 @@ def write(folder: Path, runs: Sequence[StoredRun]) -> list[Path]:
     """Write runs as asv's results, and return the files; a paired benchmark becomes three.
 
     Raises:
-        UsageError: A run does not say of which commit it is, or two are of the same one.
+        UsageError: A run does not say of which commit it is, two are of the same one, or they
+            cannot be written.
     """
     discovered: dict[str, Any] = {}
-    found = []
+    found: list[Path] = []
+    files: dict[Path, Any] = {}
     for run in runs:
         if run.commit in ("", "unversioned"):
             raise UsageError(f"{run.path}: names no commit, which asv files results by")
         machine, _, cpu = run.machine.partition(", ")
-        machine = machine.replace("/", "_") or "unknown"
-        path = folder / machine / f"{run.commit[:8]}-{ENVIRONMENT}.json"
+        machine = file_name(machine, "unknown")
+        path = folder / machine / f"{file_name(run.commit[:8], 'commit')}-{ENVIRONMENT}.json"
         if path in found:
             raise UsageError(f"{run.path}: is a second run of {run.commit[:8]}, asv keeps one")
         about = {"machine": machine, "cpu": cpu, "arch": "", "num_cpu": "", "os": "", "ram": ""}
         said = [value for entry in run.entries for value in values(entry)]
         discovered |= {value.name: _discovered(value) for value in said}
-        _dump(folder / machine / "machine.json", about | {"version": 1})
-        _dump(path, _results(run, said, about))
+        files[folder / machine / "machine.json"] = about | {"version": 1}
+        files[path] = _results(run, said, about)
         found.append(path)
-    _dump(folder / "benchmarks.json", discovered | {"version": VERSION})
+    files[folder / "benchmarks.json"] = discovered | {"version": VERSION}
+    write_files({path: json_text(data).encode() for path, data in files.items()})
     return found
 
 
@@ -218,8 +221,3 @@ def _discovered(value: Value) -> dict[str, Any]:
         "version": "",
         "timeout": 60.0,
     }
-
-
-def _dump(path: Path, data: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1), encoding="utf-8")

@@ -5,7 +5,6 @@ What is no time is kept too: ``extra_info["imported"]`` says its unit, and wheth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, quantiles
@@ -13,6 +12,7 @@ from typing import Any
 
 from hettest.bench.stored import Entry, StoredRun
 from hettest.errors import UsageError
+from hettest.files import file_name, json_text, write_files
 
 
 def require_free(folder: Path) -> None:
@@ -26,14 +26,17 @@ def require_free(folder: Path) -> None:
 
 
 def write(folder: Path, runs: Sequence[StoredRun]) -> list[Path]:
-    """Write runs, each to a file of its own, numbered in their order; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    """Write runs, each to a file of its own, numbered in their order; return the files.
+
+    Raises:
+        UsageError: They cannot be written.
+    """
+    found = {}
     for number, run in enumerate(runs, start=1):
-        path = folder / f"{number:04}_{run.commit[:12] or 'imported'}.json"
-        path.write_text(json.dumps(to_json(run), indent=1), encoding="utf-8")
-        found.append(path)
-    return found
+        path = folder / f"{number:04}_{file_name(run.commit[:12], 'imported')}.json"
+        found[path] = json_text(to_json(run)).encode()
+    write_files(found)
+    return list(found)
 
 
 def to_json(run: StoredRun) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hettest.backend.naming import parse_name
+from hettest.cli.output import echo, echo_json
 from hettest.devicemap import canonical
 from hettest.limits import Limits, parse_seconds
 from hettest.probing.checking import findings
@@ -40,10 +40,10 @@ def run(
     counts = Counter(finding.state for finding in found)
     if as_json:
         told = {"backend": backend, "checks": [finding.to_json() for finding in found]}
-        typer.echo(json.dumps(told, indent=1))
+        echo_json(told)
     else:
         listed = ", ".join(f"{counts[state]} {state}" for state in State)
-        typer.echo(f"{backend}: {len(found)} checks: {listed}")
+        echo(f"{backend}: {len(found)} checks: {listed}")
     raise typer.Exit(1 if counts[State.FAILED] else 0)
 
 
@@ -51,6 +51,6 @@ def _printed(made: Iterable[Finding]) -> list[Finding]:
     """Print each finding as it comes, and return all."""
     found = []
     for finding in made:
-        typer.echo(str(finding))
+        echo(str(finding))
         found.append(finding)
     return found

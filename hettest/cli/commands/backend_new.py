@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hettest.cli.output import echo, echo_json
 from hettest.scaffold.package import write
 
 NAME = "new"
@@ -24,8 +24,8 @@ def run(
 ) -> None:
     written = write(name, into)
     if as_json:
-        typer.echo(json.dumps({"files": list(map(str, written))}, indent=1))
+        echo_json({"files": list(map(str, written))})
         return
     for path in written:
-        typer.echo(str(path))
-    typer.echo(f"next: cd {os.path.relpath(into / name)} && pytest")
+        echo(str(path))
+    echo(f"next: cd {os.path.relpath(into / name)} && pytest")

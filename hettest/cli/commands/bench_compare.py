@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from hettest.bench.needs import require
 from hettest.bench.statistics import BAND, Verdict
 from hettest.bench.stored import read
 from hettest.cli import bench_tables
+from hettest.cli.output import echo, echo_json
 
 NAME = "compare"
 HELP = (
@@ -43,10 +43,10 @@ def run(
     runs = [read(storage.find(name, folder)) for name in (then, now)]
     found = compare(*runs, bands=lambda name: band, across_machines=across_machines)
     if as_json:
-        typer.echo(json.dumps(bench_tables.comparison_json(found), indent=1))
+        echo_json(bench_tables.comparison_json(found))
     else:
         for word, read_run in zip(("then", "now"), runs, strict=True):
-            typer.echo(f"{word}: {read_run}")
+            echo(f"{word}: {read_run}")
         _print(found)
     raise typer.Exit(exit_code(found))
 
@@ -62,11 +62,11 @@ def _print(found: Comparison) -> None:
     if found.rows:
         bench_tables.show(bench_tables.compared(found))
     for name in found.missing:
-        typer.echo(f"missing: {name}")
+        echo(f"missing: {name}")
     for name in found.new:
-        typer.echo(f"new: {name}")
+        echo(f"new: {name}")
     counts = [f"{len(found.of(verdict))} {verdict}" for verdict in Verdict]
     counts.append(f"{len(found.of(None))} not compared")
-    typer.echo(f"{len(found.rows)} benchmarks in both: {', '.join(counts)}")
+    echo(f"{len(found.rows)} benchmarks in both: {', '.join(counts)}")
     if not found.is_decided:
-        typer.echo("nothing can be said of any benchmark")
+        echo("nothing can be said of any benchmark")

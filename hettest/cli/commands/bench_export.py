@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +12,9 @@ from hettest.bench.exchange import action, asv
 from hettest.bench.exchange.action import Shown
 from hettest.bench.exchange.writing import require_free
 from hettest.bench.storage import history
+from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
-from hettest.options import require_writable
+from hettest.files import json_text, require_writable, write_text
 
 NAME = "export"
 HELP = "Write stored runs as results of asv, or as files of github-action-benchmark."
@@ -55,13 +55,13 @@ def run(
     elif len(runs) != 1:
         raise UsageError(f"--out={out}: holds one run, found {len(runs)}; data.js holds them all")
     else:
-        text = json.dumps(action.array(runs[0], shown), indent=2)
-    out.write_text(text, encoding="utf-8")
+        text = json_text(action.array(runs[0], shown), indent=2)
+    write_text(out, text)
     _print(out, len(runs), shown.tool, as_json)
 
 
 def _print(out: Path, runs: int, tool: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"out": str(out), "runs": runs, "tool": tool}))
+        echo_json({"out": str(out), "runs": runs, "tool": tool}, indent=None)
     else:
-        typer.echo(f"{out}: {runs} runs, tool: {tool}")
+        echo(f"{out}: {runs} runs, tool: {tool}")

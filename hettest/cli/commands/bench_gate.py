@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from hettest.bench.needs import require
 from hettest.bench.stored import read
 from hettest.cli import bench_tables
 from hettest.cli.commands.bench_compare import ACROSS, STORAGE
+from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
 
 NAME = "gate"
@@ -118,7 +118,7 @@ def run(
         except Unmeasured as error:
             _refuse(error, as_json)
     if as_json:
-        typer.echo(json.dumps(bench_tables.decision_json(found), indent=1))
+        echo_json(bench_tables.decision_json(found))
     else:
         _print(found)
     raise typer.Exit(found.exit_code)
@@ -147,7 +147,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _say(text: str) -> None:
-    typer.echo(text, err=True)
+    echo(text, err=True)
 
 
 def _refuse(error: Unmeasured, as_json: bool) -> None:
@@ -158,10 +158,10 @@ def _refuse(error: Unmeasured, as_json: bool) -> None:
     """
     code = FAILED if error.failed else INCOMPLETE
     if as_json:
-        typer.echo(json.dumps({"benchmarks": [], "incomplete": [str(error)], "exit_code": code}))
+        echo_json({"benchmarks": [], "incomplete": [str(error)], "exit_code": code}, indent=None)
     else:
-        typer.echo(f"hettest: {error}", err=True)
-        typer.echo("gate: failed" if error.failed else "gate: incomplete")
+        echo(f"hettest: {error}", err=True)
+        echo("gate: failed" if error.failed else "gate: incomplete")
     raise typer.Exit(code) from error
 
 
@@ -169,10 +169,10 @@ def _print(found: Decision) -> None:
     if found.findings:
         bench_tables.show(bench_tables.decided(found))
     for name in found.new:
-        typer.echo(f"new: {name}")
+        echo(f"new: {name}")
     counts = ", ".join(f"{len(found.of(s))} {s}" for s in Standing if found.of(s))
-    typer.echo(f"{len(found.findings)} benchmarks: {counts or 'none'}")
+    echo(f"{len(found.findings)} benchmarks: {counts or 'none'}")
     for reason in found.incomplete:
-        typer.echo(f"incomplete: {reason}")
+        echo(f"incomplete: {reason}")
     word = {0: "passed", FAILED: "failed", INCOMPLETE: "incomplete"}[found.exit_code]
-    typer.echo(f"gate: {word}")
+    echo(f"gate: {word}")

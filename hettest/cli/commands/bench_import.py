@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from hettest.bench.exchange import action, asv
 from hettest.bench.exchange.writing import require_free, write
 from hettest.cli.commands.bench_export import FORM, Form
+from hettest.cli.output import echo, echo_json
 
 NAME = "import"
 HELP = "Write results of asv, or files of github-action-benchmark, as stored runs."
@@ -32,6 +32,6 @@ def run(
     written = write(out, runs)
     count = sum(len(run.entries) for run in runs)
     if as_json:
-        typer.echo(json.dumps({"files": [str(file) for file in written], "values": count}))
+        echo_json({"files": [str(file) for file in written], "values": count}, indent=None)
     else:
-        typer.echo(f"{out}: {len(written)} runs, {count} values")
+        echo(f"{out}: {len(written)} runs, {count} values")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +16,9 @@ from hettest.bench.trend.change_points import FEWEST
 from hettest.bench.trend.history import series
 from hettest.bench.trend.page import Trend, render, steps, trends
 from hettest.cli import bench_tables
+from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
-from hettest.options import require_writable
+from hettest.files import cleaned, require_writable, write_text
 
 NAME = "trend"
 HELP = (
@@ -51,9 +51,9 @@ def run(
     runs = history(paths)[-last:]
     found = trends(series(runs), band)
     if out is not None:
-        out.write_text(render(found, len(runs)), encoding="utf-8")
+        write_text(out, render(cleaned(found), len(runs)))
     if as_json:
-        typer.echo(json.dumps([_trend_json(trend) for trend in found], indent=1))
+        echo_json([_trend_json(trend) for trend in found])
     else:
         _print(found, len(runs))
     raise typer.Exit(6 if all(trend.is_short for trend in found) else 0)
@@ -66,8 +66,8 @@ def _print(found: Sequence[Trend], runs: int) -> None:
     for trend in found:
         if trend.is_short:
             count = len(trend.series.points)
-            typer.echo(f"{trend.series.title}: {count} runs, {FEWEST} are needed to find changes")
-    typer.echo(f"runs: {runs}, benchmarks: {len(found)}, changes: {len(changes)}")
+            echo(f"{trend.series.title}: {count} runs, {FEWEST} are needed to find changes")
+    echo(f"runs: {runs}, benchmarks: {len(found)}, changes: {len(changes)}")
 
 
 def _trend_json(trend: Trend) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from hettest.case.clauses import listed_for
 from hettest.case.lint import problems_in
+from hettest.cli.output import echo, echo_json
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import UsageError
 
@@ -30,11 +30,11 @@ def run(
     listed = listed_for(folder, corpus_root())
     problems = list(problems_in(files, folder, listed))
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(p) for p in problems], indent=1))
+        echo_json([dataclasses.asdict(p) for p in problems])
     else:
         for problem in problems:
-            typer.echo(str(problem))
-        typer.echo(f"case files: {len(files)}, problems: {len(problems)}")
+            echo(str(problem))
+        echo(f"case files: {len(files)}, problems: {len(problems)}")
     raise typer.Exit(1 if problems else 0)
 
 

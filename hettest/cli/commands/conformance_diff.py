@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from hettest.cli.commands.conformance_verify import files_of
 from hettest.cli.commands.report import parsed, read
+from hettest.cli.output import echo, echo_json
 from hettest.conformance import manifest
 from hettest.report import ReportContent
 from hettest.report.changes import changes
@@ -32,11 +32,11 @@ def run(
     found = changes(_content(former), _content(now))
     worse = sum(change.worse for change in found)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(change) for change in found], indent=1))
+        echo_json([dataclasses.asdict(change) for change in found])
     else:
         for change in found:
-            typer.echo(str(change))
-        typer.echo(f"changes: {len(found)}, for the worse: {worse}")
+            echo(str(change))
+        echo(f"changes: {len(found)}, for the worse: {worse}")
     raise typer.Exit(1 if worse else 0)
 
 

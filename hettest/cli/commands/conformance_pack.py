@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hettest.cli.commands.conformance_verify import files_of
+from hettest.cli.output import echo
 from hettest.conformance import manifest, packing, signing
 from hettest.conformance.bundle import ENDING
 from hettest.errors import UsageError
@@ -34,5 +35,5 @@ def run(
         files[manifest.SIGNATURE] = signing.sign(files[manifest.NAME], key)
     digest = packing.pack(files, path)
     signed = "signed" if key is not None else "not signed"
-    typer.echo(f"packed: {path} ({len(files)} files, {signed})")
-    typer.echo(f"digest: {digest}")
+    echo(f"packed: {path} ({len(files)} files, {signed})")
+    echo(f"digest: {digest}")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hettest.case.expansion import Item
+from hettest.cli.output import echo
 from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES
 from hettest.conformance import running, writing
@@ -58,9 +59,9 @@ def run(
     content = running.run(session, chosen, items, with_progress, partial)
     digest = writing.write(out, content, chosen, waivers or session.own_waivers)
     for line in text.lines(content):
-        typer.echo(line)
-    typer.echo(f"report: {out}")
-    typer.echo(f"digest: {digest}")
+        echo(line)
+    echo(f"report: {out}")
+    echo(f"digest: {digest}")
     raise typer.Exit(session.exit_code())
 
 

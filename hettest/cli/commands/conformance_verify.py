@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import secrets
 import tempfile
 from collections.abc import Sequence
@@ -13,10 +12,12 @@ from typing import Annotated
 import typer
 
 from hettest.cli.commands.conformance_run import options, percent
+from hettest.cli.output import echo, echo_json
 from hettest.cli.progress import with_progress
 from hettest.conformance import bundle, manifest, rerunning, running
 from hettest.conformance.verifying import Trust, Verdict, ran, verify
 from hettest.errors import UsageError
+from hettest.files import write_bytes
 from hettest.report import ReportContent
 from hettest.report.counting import counted
 from hettest.report.summary import levels
@@ -53,7 +54,7 @@ def run(
         _rerun(verdict, verdict.content, files, part, seed, backend)
     if as_json:
         found = {"digest": verdict.digest, "problems": verdict.problems, "notes": verdict.notes}
-        typer.echo(json.dumps(found, indent=1))
+        echo_json(found)
     else:
         asked = (("signature", "--key", key), ("digest", "--digest", digest))
         unchecked = [f"{what} (no {option})" for what, option, given in asked if given is None]
@@ -79,7 +80,7 @@ def _rerun(
         return
     with tempfile.TemporaryDirectory() as folder:
         waivers = Path(folder) / manifest.WAIVERS
-        waivers.write_bytes(files.get(manifest.WAIVERS, b"format = 1\n"))
+        write_bytes(waivers, files.get(manifest.WAIVERS, b"format = 1\n"))
         tested = backend or content.backend
         asked = options(tuple(content.devices), tested, waivers, content.seed or 0)
         found = list(running.rerun(content, asked, records, with_progress))
@@ -90,17 +91,17 @@ def _rerun(
 def _print(path: Path, verdict: Verdict, unchecked: Sequence[str]) -> None:
     """Print what was found, and of a report that holds what it was not asked to show."""
     for note in verdict.notes:
-        typer.echo(note)
+        echo(note)
     if verdict.content is not None and not verdict.problems:
         for line in levels(verdict.content):
-            typer.echo(line)
+            echo(line)
     for problem in verdict.problems:
-        typer.echo(f"{path}: {problem}")
-    typer.echo(f"digest: {verdict.digest or 'none'}")
+        echo(f"{path}: {problem}")
+    echo(f"digest: {verdict.digest or 'none'}")
     if verdict.problems:
-        typer.echo(f"not verified: {counted(len(verdict.problems), 'problem')}")
+        echo(f"not verified: {counted(len(verdict.problems), 'problem')}")
         return
-    typer.echo("; not checked: ".join(filter(None, ("verified", ", ".join(unchecked)))))
+    echo("; not checked: ".join(filter(None, ("verified", ", ".join(unchecked)))))
 
 
 def files_of(path: Path) -> dict[str, bytes]:

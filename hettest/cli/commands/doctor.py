@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
@@ -12,6 +11,7 @@ import typer
 from hettest.backend.discovery import installed, load, ranges
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import TellsNotes
+from hettest.cli.output import echo, echo_json
 from hettest.corpus import case_files, corpus_root
 from hettest.errors import BackendCrash, UsageError
 from hettest.report.content import environment
@@ -27,11 +27,11 @@ def run(
     backends = [_backend(name, place) for name, place in installed().items()]
     if as_json:
         found = {"environment": versions, "case files": files, "backends": backends}
-        typer.echo(json.dumps(found, indent=1))
+        echo_json(found)
         return
     for package, version in versions.items():
-        typer.echo(f"{package} {version}")
-    typer.echo(f"case files: {files}")
+        echo(f"{package} {version}")
+    echo(f"case files: {files}")
     for backend in backends:
         _print(backend)
 
@@ -64,14 +64,14 @@ def _found(
 
 
 def _print(backend: dict[str, Any]) -> None:
-    typer.echo(f"backend {backend['name']} ({backend['place']})")
+    echo(f"backend {backend['name']} ({backend['place']})")
     if backend["problem"]:
-        typer.echo(f"  {backend['problem']}")
+        echo(f"  {backend['problem']}")
     for note in backend["notes"]:
-        typer.echo(f"  {note}")
+        echo(f"  {note}")
     there = [device["name"] for device in backend["devices"] if device["available"]]
     for devices in ranges(there):
-        typer.echo(f"  {devices}: available")
+        echo(f"  {devices}: available")
     for device in backend["devices"]:
         if not device["available"]:
-            typer.echo(f"  {device['name']}: not available: {device['reason']}")
+            echo(f"  {device['name']}: not available: {device['reason']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from hettest.cli.output import echo, echo_json
 from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_devices
@@ -47,25 +47,25 @@ def run(
     else:
         index = as_onnx.export(selection, named, out, with_progress)
     if as_data:
-        typer.echo(json.dumps(index, indent=1))
+        echo_json(index)
         return
     _print(index, out)
 
 
 def _print(index: dict[str, Any], out: Path) -> None:
     for kind, count in _kinds(each["reason"] for each in index["not_exported"]):
-        typer.echo(f"not exported: {count}: {kind}")
+        echo(f"not exported: {count}: {kind}")
     missing = (text for model in index.get("models", ()) for text in model["missing"])
     for kind, count in _kinds(missing):
-        typer.echo(f"exported without: {count}: {kind}")
+        echo(f"exported without: {count}: {kind}")
     for reason, count in index["left_out"].items():
-        typer.echo(f"left out: {count} {reason}")
+        echo(f"left out: {count} {reason}")
     if index["form"] == Form.JSON:
         written = sum(case["items"] for case in index["cases"])
         what = f"{written} items of {len(index['cases'])} cases"
     else:
         what = f"{len(index['models'])} items"
-    typer.echo(f"exported: {what} to {out}; not exported: {len(index['not_exported'])}")
+    echo(f"exported: {what} to {out}; not exported: {len(index['not_exported'])}")
 
 
 def _kinds(texts: Iterable[str]) -> list[tuple[str, int]]:

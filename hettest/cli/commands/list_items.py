@@ -6,12 +6,12 @@ The ids, one a line, are also the form of the committed lists: ``cases/expected-
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hettest.cli.output import echo, echo_json
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_devices
 
@@ -30,9 +30,9 @@ def run(
     selection = selected(parse_devices(devices), patterns, device_map, level, cases)
     if not as_json:
         for item in selection.items:
-            typer.echo(item.id)
+            echo(item.id)
         for reason, count in selection.left_out.items():
-            typer.echo(f"left out: {count} {reason}", err=True)
+            echo(f"left out: {count} {reason}", err=True)
         return
     listed = [
         {
@@ -46,7 +46,7 @@ def run(
         }
         for item in selection.items
     ]
-    typer.echo(json.dumps({"items": listed, "left out": selection.left_out}, indent=1))
+    echo_json({"items": listed, "left out": selection.left_out})
 
 
 def _relative(path: Path) -> str:

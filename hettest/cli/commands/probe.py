@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +9,13 @@ from typing import Annotated
 import typer
 
 from hettest.backend.naming import parse_name
+from hettest.cli.output import echo, echo_json
 from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, PATTERNS, selected
 from hettest.devicemap import parse_devices
 from hettest.errors import UsageError
+from hettest.files import cleaned, require_writable, write_text
 from hettest.limits import Limits, parse_seconds
-from hettest.options import require_writable
 from hettest.probing.markdown import render
 from hettest.probing.support import Colour, Support, Survey
 from hettest.probing.surveying import survey
@@ -49,11 +49,11 @@ def run(
     items = selected(named, patterns, None, None, cases).items
     found = survey(backend, named, items, limits, each=each, progress=with_progress)
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=1))
+        echo_json(found.to_json())
     else:
         _print(found)
     if out is not None:
-        out.write_text(render(found), encoding="utf-8")
+        write_text(out, render(cleaned(found)))
     raise typer.Exit(found.exit_code)
 
 
@@ -61,14 +61,14 @@ def _print(found: Survey) -> None:
     for support in found.of(Colour.FAILS):
         tried = support.failure
         assert tried is not None
-        typer.echo(f"{support.word}: declared and fails: {tried.item}: {tried.reason}")
+        echo(f"{support.word}: declared and fails: {tried.item}: {tried.reason}")
     for word, dtypes in _grouped(found.of(Colour.UNDECLARED)).items():
         narrowed = f" for {', '.join(dtypes)}" if dtypes else ""
-        typer.echo(f"{word}: works but not declared{narrowed}")
+        echo(f"{word}: works but not declared{narrowed}")
     for device, reason in found.missing.items():
-        typer.echo(f"{device}: not available: {reason}")
+        echo(f"{device}: not available: {reason}")
     counts = ", ".join(f"{len(found.of(colour))} {colour.value}" for colour in Colour)
-    typer.echo(f"{found.backend}: {len(found.words)} words: {counts}")
+    echo(f"{found.backend}: {len(found.words)} words: {counts}")
 
 
 def _grouped(words: Sequence[Support]) -> dict[str, list[str]]:

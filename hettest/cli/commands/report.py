@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hettest.cli.output import echo, echo_document
 from hettest.errors import UsageError
 from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
@@ -78,9 +79,9 @@ def exit_code(content: ReportContent) -> int:
 def _print(content: ReportContent, former: ReportContent | None, form: str | None) -> None:
     if form is None:
         for line in text.lines(content, former):
-            typer.echo(line)
+            echo(line)
         return
     if f".{form}" not in FORMATS:
         known = ", ".join(ending.removeprefix(".") for ending in FORMATS)
         raise UsageError(f"--format={form}: expected one of {known}")
-    typer.echo(FORMATS[f".{form}"](content, former), nl=False)
+    echo_document(FORMATS[f".{form}"](content, former))

@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from hettest.case.expansion import Item
+from hettest.cli.output import echo, echo_document
 from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.errors import UsageError
+from hettest.files import require_writable
 from hettest.limits import PATIENCE
 from hettest.options import (
     DEFAULT_BACKEND,
@@ -21,10 +23,9 @@ from hettest.options import (
     limits,
     require_ending,
     require_isolation,
-    require_writable,
 )
-from hettest.outcome import Outcome, Record
-from hettest.report import json_report, text, write
+from hettest.outcome import INCOMPLETE, Outcome, Record
+from hettest.report import FORMATS, text
 from hettest.session import KitSession
 
 NAME = "run"
@@ -107,7 +108,7 @@ def run(
         session.release()
     session.close()
     _show(session, as_json)
-    raise typer.Exit(session.exit_code())
+    raise typer.Exit(session.exit_code(INCOMPLETE if session.unwritten else 0))
 
 
 def _policy(policy: str) -> str:
@@ -118,7 +119,7 @@ def _policy(policy: str) -> str:
 
 def _writable(path: Path) -> Path:
     require_ending(path, f"--report={path}")
-    require_writable(path)
+    require_writable(path, "the report")
     return path
 
 
@@ -134,24 +135,25 @@ def _run(items: Sequence[Item], session: KitSession, maxfail: int | None) -> Non
             bad += record.outcome in _BAD
             if bad == maxfail:
                 left = len(items) - len(session.ledger.records)
-                typer.echo(f"stopped after {bad} failed or crashed; {left} are not run", err=True)
+                echo(f"stopped after {bad} failed or crashed; {left} are not run", err=True)
                 return
     except KeyboardInterrupt:
-        typer.echo("interrupted: the items that are left are not run", err=True)
+        echo("interrupted: the items that are left are not run", err=True)
 
 
 def _show(session: KitSession, as_json: bool) -> None:
     content = session.content()
     if as_json:
-        typer.echo(json_report.render(content), nl=False)
+        echo_document(FORMATS[".json"](content, None))
     else:
         _print(content.records)
         for line in text.lines(content):
-            typer.echo(line)
+            echo(line)
     if session.crash is not None:
-        typer.echo(f"crashed: {session.crash}", err=True)
-    for path in session.options.reports:
-        write(path, content)
+        echo(f"crashed: {session.crash}", err=True)
+    session.write_reports()
+    for error in session.unwritten:
+        echo(f"hettest: {error}", err=True)
 
 
 def _print(records: Iterable[Record]) -> None:
@@ -161,7 +163,7 @@ def _print(records: Iterable[Record]) -> None:
         if record.outcome in _BAD:
             same.setdefault(record.text or record.reason, []).append(record)
     for told, (first, *others) in same.items():
-        typer.echo(first.text or f"{first.id}: {told}")
+        echo(first.text or f"{first.id}: {told}")
         if others:
-            typer.echo(f"and the same for {len(others)} other item{'s' * (len(others) > 1)}")
-        typer.echo()
+            echo(f"and the same for {len(others)} other item{'s' * (len(others) > 1)}")
+        echo()

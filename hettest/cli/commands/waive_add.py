@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hettest.cli.output import echo
 from hettest.cli.selection import DIR
 from hettest.corpus import case_ids, corpus_root
 from hettest.errors import UsageError
@@ -39,7 +40,7 @@ def run(
     if not any(map(waiver.names, known)):
         raise UsageError(f"--case={case}: no case has such an id; hettest list shows them")
     add(waiver, file)
-    typer.echo(f"{file}: waives {stage} of {case} until {waiver.expires}")
+    echo(f"{file}: waives {stage} of {case} until {waiver.expires}")
 
 
 def _date(text: str) -> date:

@@ -10,6 +10,7 @@ import typer
 
 from hettest.case.expansion import Item
 from hettest.cli.commands.report import read
+from hettest.cli.output import echo
 from hettest.cli.selection import DEVICES, DIR
 from hettest.corpus import case_ids, cases, corpus_root, select
 from hettest.devicemap import parse_devices
@@ -45,8 +46,8 @@ def run(
         records = tuple(read(report).records)
     found = tuple(problems(waivers, records, case_ids(root), date.today()))
     for problem in found:
-        typer.echo(problem)
-    typer.echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}")
+        echo(problem)
+    echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}")
     raise typer.Exit(1 if found else 0)
 
 
