@@ -83,10 +83,10 @@ def test_no_room_for_the_output_is_told(report: Path) -> None:
 def test_json_is_strict_and_ascii_whatever_it_holds(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         printed = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-        patch.setattr(output.sys, "stdout", printed)
+        patch.setattr(sys, "stdout", printed)
         output.echo_json({text: [text, float("nan")]})
         printed.flush()
-        found = json.loads(printed.buffer.getvalue())  # type: ignore[attr-defined]
+        found = json.loads(printed.buffer.getvalue())
 
     ((_, (_, number)),) = found.items()
     assert number is None
