@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reference_vm.bytecode.symbols import lone_symbol
 from reference_vm.diagnostics import CompileError, Diagnostic, DiagnosticError
 from reference_vm.diagnostics.codes import CODES
 from reference_vm.ir import nodes
@@ -79,6 +80,7 @@ __all__ = [
     "from_onnx",
     "infer_call",
     "leaves",
+    "lone_symbol",
     "nodes",
     "numpy_dtype",
     "operators",

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, final
 
 from hettest.language import (
     Module,
-    Poly,
     TensorType,
     Trait,
     TupleType,
     Type,
     evaluate_dim,
+    lone_symbol,
     nodes,
     operators,
     parse,
@@ -102,8 +102,9 @@ def sizes(function: nodes.Function, args: Sequence[Value]) -> dict[str, int]:
     for param, arg in zip(function.params, args, strict=True):
         for type_, array in _tensors(param.type, arg):
             for dim, size in zip(type_.shape or (), array.shape, strict=False):
-                if isinstance(dim, Poly) and str(dim).isidentifier():
-                    found[str(dim)] = int(size)
+                name = lone_symbol(dim)
+                if name is not None:
+                    found[name] = int(size)
     return found
 
 

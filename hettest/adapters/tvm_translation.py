@@ -32,11 +32,11 @@ from hettest.adapters.child import engine_errors
 from hettest.adapters.reading import Homes, Leaf, Task, attributes, homes
 from hettest.adapters.tvm_operators import OPERATORS
 from hettest.language import (
-    Poly,
     TensorType,
     Trait,
     TupleType,
     Type,
+    lone_symbol,
     nodes,
     numpy_dtype,
     operators,
@@ -140,9 +140,9 @@ class _Translator:
     def _dim(self, dim: Any) -> Any:
         if isinstance(dim, int):
             return dim
-        name = str(dim)
-        if not isinstance(dim, Poly) or not name.isidentifier():
-            raise NotImplementedError(f"a dim {name}")
+        name = lone_symbol(dim)
+        if name is None:
+            raise NotImplementedError(f"a dim {dim}")
         if name not in self.symbols:
             self.symbols[name] = self.tvm.tirx.Var(name, "int64")
         return self.symbols[name]

@@ -71,7 +71,7 @@ class _Reader:
                 return self.type(source)
             case nodes.Constant() | nodes.Weight():
                 return TensorType(value.dtype, value.shape)
-            case nodes.Invoke(callee=nodes.GlobalRef(name=name)):
+            case nodes.Invoke(callee=nodes.GlobalRef(function=name)):
                 return self.results.get(name)
             case nodes.Project(tuple=source, index=index):
                 return self._item(self.type(source), index)

@@ -116,7 +116,7 @@ def _is_recursive(module: Module) -> bool:
     """Whether some function reaches itself through direct calls."""
     calls = {
         function.name: {
-            binding.value.callee.name
+            binding.value.callee.function
             for binding in walk.bindings(function)
             if isinstance(binding.value, nodes.Invoke)
             and isinstance(binding.value.callee, nodes.GlobalRef)

@@ -147,7 +147,7 @@ class Flow:
         """Return the function that is called, if it is called from here alone."""
         if not isinstance(value, nodes.Invoke) or not isinstance(value.callee, nodes.GlobalRef):
             return None
-        name = value.callee.name
+        name = value.callee.function
         return self.situation.module.by_name.get(name) if self.uses.get(name) == 1 else None
 
     def _arms(
@@ -273,8 +273,8 @@ def _uses(situation: Situation) -> Counter[str]:
     for function in situation.module.functions:
         for binding in walk.bindings(function):
             match binding.value:
-                case nodes.Invoke(callee=nodes.GlobalRef(name=name)):
+                case nodes.Invoke(callee=nodes.GlobalRef(function=name)):
                     uses[name] += 1
-                case nodes.FunctionValue(ref=nodes.GlobalRef(name=name)):
+                case nodes.FunctionValue(ref=nodes.GlobalRef(function=name)):
                     uses[name] += 2
     return uses

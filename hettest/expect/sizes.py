@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hettest.language import Poly, TensorType, TupleType, Type, nodes
+from hettest.language import TensorType, TupleType, Type, lone_symbol, nodes
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
@@ -23,6 +23,7 @@ def symbols_of(function: nodes.Function, args: Sequence[Value]) -> Mapping[str, 
             stack.extend(zip(type_.items, arg, strict=False))
         elif isinstance(type_, TensorType) and not isinstance(arg, tuple | str):
             for dim, size in zip(type_.shape or (), arg.shape, strict=False):
-                if isinstance(dim, Poly) and str(dim).isidentifier():
-                    sizes[str(dim)] = int(size)
+                name = lone_symbol(dim)
+                if name is not None:
+                    sizes[name] = int(size)
     return sizes

@@ -87,7 +87,7 @@ def _calls(
     """Yield what a call of a function hands over: each parameter's argument, and the result."""
     if not isinstance(value, nodes.Invoke) or not isinstance(value.callee, nodes.GlobalRef):
         return
-    callee = module.by_name.get(value.callee.name)
+    callee = module.by_name.get(value.callee.function)
     if callee is None:
         return
     for param, arg in zip(callee.params, value.args, strict=False):

@@ -122,7 +122,7 @@ class _Finder:
                 yield from _in_order(orelse.result, first)
             case Call(op=op, args=(Var() as viewed, *_)) if is_view(self.ops, op):
                 yield from _in_order(viewed, first)
-            case Invoke(callee=GlobalRef(name=name), args=args):
+            case Invoke(callee=GlobalRef(function=name), args=args):
                 yield from self._returned(name, args, first)
 
     def _returned(

@@ -30,14 +30,14 @@ class CallValues:
 
     def invoke(self, binding: Binding, value: Invoke) -> tuple[int, ...]:
         leaves = [
-            self.containers.function_name(binding, arg.name, position)
+            self.containers.function_name(binding, arg.function, position)
             if isinstance(arg, GlobalRef)
             else self.table.tensor(arg)
             for position, arg in enumerate(value.args)
         ]
         if isinstance(value.callee, Var):
             return self._apply(binding, value.callee, [v for arg in leaves for v in arg])
-        callee = self.containers.module.by_name.get(value.callee.name)
+        callee = self.containers.module.by_name.get(value.callee.function)
         if callee is None:
             return self.settled(binding)
         if callee.is_primitive:

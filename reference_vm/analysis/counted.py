@@ -87,7 +87,7 @@ def _handed_on(binding: Binding, module: Module) -> Iterator[Var]:
 
 def _hands_on(value: object, module: Module) -> bool:
     match value:
-        case Invoke(callee=GlobalRef(name=name)):
+        case Invoke(callee=GlobalRef(function=name)):
             return module.by_name[name].attrs.get("primitive") is not True
         case Call(op=op):
             return op == CLOSURE

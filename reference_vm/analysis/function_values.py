@@ -95,7 +95,7 @@ class FunctionValues(ValueTable):
             If: self._if,
             Match: self._match,
             Closure: containers.closure,
-            FunctionValue: lambda b, v: containers.function_name(b, v.ref.name, None),
+            FunctionValue: lambda b, v: containers.function_name(b, v.ref.function, None),
             Construct: containers.construct,
             Invoke: self._calls.invoke,
         }

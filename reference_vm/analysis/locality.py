@@ -154,7 +154,7 @@ class Locality:
     def parameters(self, invoke: Invoke) -> Sequence[Type]:
         """Return the types of the parameters of what ``invoke`` calls."""
         if isinstance(invoke.callee, GlobalRef):
-            params = self.module.by_name[invoke.callee.name].params
+            params = self.module.by_name[invoke.callee.function].params
             return [p.type for p in params if p.type is not None]
         assert isinstance(invoke.callee.type, FunctionType)
         return invoke.callee.type.params
@@ -162,7 +162,7 @@ class Locality:
     def result(self, invoke: Invoke) -> Type:
         """Return the type of the result of what ``invoke`` calls."""
         if isinstance(invoke.callee, GlobalRef):
-            return self.module.by_name[invoke.callee.name].result
+            return self.module.by_name[invoke.callee.function].result
         assert isinstance(invoke.callee.type, FunctionType)
         return invoke.callee.type.result
 

@@ -77,7 +77,7 @@ def _is_named(binding: Binding, name: str) -> bool:
     """Whether ``binding`` names the function as a value."""
     value = binding.value
     if isinstance(value, FunctionValue):
-        return value.ref.name == name
+        return value.ref.function == name
     return isinstance(value, Invoke) and GlobalRef(name) in value.args
 
 

@@ -103,13 +103,10 @@ def owners(function: Function, ops: Mapping[str, OpDef], counted: frozenset[Var]
             found.given.add((param, 0))
     _Roots(found, ops, counted).block(function.body)
     found.returned = found.of((function.body.result,))
-    wanted = _Deaths(found).block(function.body, set(found.returned))
-    found.deaths[0, START] += sorted(found.given - wanted, key=_order)
+    deaths = _Deaths(found, {var: position for position, var in enumerate(found.roots)})
+    wanted = deaths.block(function.body, set(found.returned))
+    deaths.die(found.given - wanted, (0, START))
     return found
-
-
-def _order(owner: Owner) -> tuple[str, int]:
-    return owner[0].name, owner[1]
 
 
 @final
@@ -174,6 +171,8 @@ class _Deaths:
     """Walks blocks backwards, knowing whose memory is still wanted."""
 
     found: Owners
+    order: Mapping[Var, int]
+    """Where each variable is bound, in program order: that in which those die that die at once."""
 
     def block(self, block: Block, after: set[Owner]) -> set[Owner]:
         """Note the deaths in a block; return who is wanted before it, ``after`` being wanted then.
@@ -193,7 +192,7 @@ class _Deaths:
     def _binding(self, binding: Binding, place: Place, after: set[Owner]) -> None:
         used = self.found.of(operands(binding.value))
         made = {o for o in self.found.of((binding.var,)) if o[0] is binding.var}
-        self._die((used | made) - after, place)
+        self.die((used | made) - after, place)
         after |= used
         after -= made
 
@@ -201,12 +200,12 @@ class _Deaths:
         self, binding: Binding, arms: tuple[Block, ...], place: Place, after: set[Owner]
     ) -> None:
         made = {o for o in self.found.of((binding.var,)) if o[0] is binding.var}
-        self._die(made - after, place)
+        self.die(made - after, place)
         after -= made
         wanted = [self._arm(binding.var, arm, after) for arm in arms]
         before = after.union(*wanted, self.found.of(operands(binding.value)))
         for arm, within in zip(arms, wanted, strict=True):
-            self._die(before - within, (self.found.numbers[id(arm)], START))
+            self.die(before - within, (self.found.numbers[id(arm)], START))
         after |= before
 
     def _arm(self, var: Var, arm: Block, after: set[Owner]) -> set[Owner]:
@@ -224,8 +223,9 @@ class _Deaths:
         # What is handed over is wanted up to the arm's end, and nobody's to give back there.
         return self.block(arm, wanted)
 
-    def _die(self, dying: set[Owner], place: Place) -> None:
-        self.found.deaths[place] += sorted(dying, key=_order)
+    def die(self, dying: set[Owner], place: Place) -> None:
+        """Note who dies at a place."""
+        self.found.deaths[place] += sorted(dying, key=lambda o: (self.order[o[0]], o[1]))
 
 
 __all__ = ["START", "Owner", "Owners", "Place", "Root", "owners"]

@@ -36,11 +36,11 @@ def mentioned(function: Function) -> Iterator[str]:
     for binding in _other_than_operators(function.body):
         value = binding.value
         if isinstance(value, FunctionValue):
-            yield value.ref.name
+            yield value.ref.function
         elif isinstance(value, Invoke):
-            yield from (o.name for o in (value.callee, *value.args) if isinstance(o, GlobalRef))
+            yield from (o.function for o in (value.callee, *value.args) if isinstance(o, GlobalRef))
         elif isinstance(value, Call):
-            yield from (o.name for o in value.args if isinstance(o, GlobalRef))
+            yield from (o.function for o in value.args if isinstance(o, GlobalRef))
 
 
 def _other_than_operators(block: Block) -> Iterator[Binding]:

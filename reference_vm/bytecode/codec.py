@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, Union, final, get_args, get_origin, get_type_hints
 
+from reference_vm.bytecode.symbols import is_symbol
 from reference_vm.types import DTYPES, UNKNOWN, DeviceName, DType, Poly, Unknown
 from reference_vm.types.dim import FUNCTIONS, Dim, Opaque, add, apply, multiply, symbol
 
@@ -314,7 +315,7 @@ def _known_poly(text: str) -> Poly:
 
 
 def _atom(tree: Any) -> Dim:
-    if type(tree) is str and tree.isidentifier():
+    if type(tree) is str and is_symbol(tree):
         return symbol(tree)
     if type(tree) is not list or len(tree) != 3 or tree[0] not in FUNCTIONS:
         raise FormatError(tree, f"a symbol, or {', '.join(FUNCTIONS)} of two dims")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from reference_vm.types import (
     AdtType,
@@ -15,6 +17,13 @@ from reference_vm.types import (
     Type,
 )
 from reference_vm.types.dim import symbols
+
+_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*(\.[a-z_][A-Za-z0-9_]*)*|[A-Z][A-Za-z0-9_]*")
+
+
+def is_symbol(name: str) -> bool:
+    """Whether the language has symbols of this name, ``n`` or ``batch.size``."""
+    return _NAME.fullmatch(name) is not None
 
 
 def symbols_in(type_: Type | None) -> Iterator[str]:

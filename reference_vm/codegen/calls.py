@@ -30,7 +30,7 @@ def is_call(binding: Binding, emitter: Emitter) -> bool:
     value = binding.value
     if not isinstance(value, Invoke):
         return False
-    return isinstance(value.callee, Var) or not emitter.is_kernel(value.callee.name)
+    return isinstance(value.callee, Var) or not emitter.is_kernel(value.callee.function)
 
 
 def emit_value(emitter: Emitter, binding: Binding, *, in_tail: bool) -> None:
@@ -85,14 +85,15 @@ def _closure(
     var: Var,
     span: Span | None,
 ) -> None:
-    site = site_of(f"@{ref.name}", var, span)
-    emitter.code.append(bc.MakeClosure(register, emitter.indices[ref.name], captured, site))
+    site = site_of(f"@{ref.function}", var, span)
+    emitter.code.append(bc.MakeClosure(register, emitter.indices[ref.function], captured, site))
 
 
 def _invoke(emitter: Emitter, binding: Binding, invoke: Invoke, in_tail: bool) -> None:
     var = binding.var
     args = _operands(emitter, invoke.args, var, invoke.span)
-    name = f"%{invoke.callee.name}" if isinstance(invoke.callee, Var) else f"@{invoke.callee.name}"
+    called = invoke.callee
+    name = f"%{called.name}" if isinstance(called, Var) else f"@{called.function}"
     site = site_of(name, var, invoke.span)
     if isinstance(invoke.callee, Var):
         closure = emitter.registers.of(invoke.callee)
@@ -103,13 +104,13 @@ def _invoke(emitter: Emitter, binding: Binding, invoke: Invoke, in_tail: bool) -
             emitter.code.append(bc.InvokeClosure(target, closure, args, site))
             emit_checks(emitter, target, var.type, site)
         return
-    function = emitter.indices[invoke.callee.name]
+    function = emitter.indices[invoke.callee.function]
     if in_tail:
         emitter.code.append(bc.TailInvoke(function, args, site))
         return
     target = emitter.registers.of(var)
     emitter.code.append(bc.Invoke(target, function, args, site))
-    callee = emitter.module.by_name[invoke.callee.name]
+    callee = emitter.module.by_name[invoke.callee.function]
     if any(_hides_dims(p.type) for p in callee.params):
         emit_checks(emitter, target, var.type, site)
 

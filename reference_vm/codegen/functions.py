@@ -183,7 +183,7 @@ class _Body:
                 emit_planned(self.emitter, binding, call)
             case Call(op=op) as call if op in self.emitter.ops:
                 emit_call(self.emitter, binding, call)
-            case Invoke(callee=GlobalRef(name=name)) as invoke if self.emitter.is_kernel(name):
+            case Invoke(callee=GlobalRef(function=name)) as invoke if self.emitter.is_kernel(name):
                 callee = self.emitter.module.by_name[name]
                 self.emitter.launch_primitive(binding, invoke, callee, ())
             case Constant() | Weight() | ShapeLiteral() as known:

@@ -155,7 +155,7 @@ class _Finder:
         match value:
             case Alias() | MakeTuple() | Construct():
                 return operands(value)
-            case Invoke(callee=GlobalRef(name=name)):
+            case Invoke(callee=GlobalRef(function=name)):
                 is_kernel = self.module.by_name[name].is_primitive
                 return () if is_kernel else operands(value)
             case Invoke():

@@ -56,7 +56,7 @@ def _invoke(emitter: Emitter, binding: Binding, call: Call) -> None:
         (emitter.registers.of(s) if isinstance(s, Var) else None, offset or 0)
         for s, offset in places
     ]
-    emitter.launch_primitive(binding, call, emitter.module.by_name[ref.name], storages)
+    emitter.launch_primitive(binding, call, emitter.module.by_name[ref.function], storages)
 
 
 def located(code: Sequence[bc.Instruction]) -> Iterator[bc.Instruction]:

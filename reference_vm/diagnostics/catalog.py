@@ -236,9 +236,10 @@ def unknown_function(name: str, known: Sequence[str], span: Span | None) -> Diag
 
 
 def wrong_argument_count(name: str, found: int, expected: int, span: Span | None) -> Diagnostic:
+    """Say so of ``@f``, a function, or of ``%f``, a closure: ``name`` has its sigil."""
     return Diagnostic(
         code="wrong-arity",
-        message=f"@{name}: found {found} argument{'' if found == 1 else 's'}, expected {expected}",
+        message=f"{name}: found {found} argument{'' if found == 1 else 's'}, expected {expected}",
         span=span,
     )
 

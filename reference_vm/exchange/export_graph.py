@@ -138,7 +138,7 @@ class Exporter:
                 return scope.values[source]
             case If():
                 return self._if(expr, type_, writer, scope)
-            case Invoke(callee=GlobalRef(name=callee), args=args):
+            case Invoke(callee=GlobalRef(function=callee), args=args):
                 return self._invoke(callee, args, where, writer, scope)
             case _:
                 what = _WORDS.get(type(expr).__name__, "a call of a function value")
@@ -153,7 +153,7 @@ class Exporter:
         names, types = [], []
         for arg in call.args:
             if isinstance(arg, GlobalRef):
-                raise inexpressible(where, f"{call.op} takes the function @{arg.name}")
+                raise inexpressible(where, f"{call.op} takes the function @{arg.function}")
             value = "" if arg is None else scope.values[arg]
             assert isinstance(value, str), f"{where}: operand of {call.op} is a tuple"
             names.append(value)

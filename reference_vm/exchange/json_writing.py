@@ -116,7 +116,7 @@ class _Writer:
             case nodes.Alias(var=var):
                 return {"kind": "alias", "args": self._args((var,))}
             case nodes.FunctionValue(ref=ref):
-                return {"kind": "function", "function": ref.name, "args": []}
+                return {"kind": "function", "function": ref.function, "args": []}
             case nodes.MakeTuple(items=items):
                 return {"kind": "tuple", "args": self._args(items)}
             case nodes.Project(tuple=var, index=index):
@@ -132,7 +132,7 @@ class _Writer:
             args = self._args((value.callee, *value.args))
             return {"kind": "apply", "args": args, "attrs": attrs}
         args = self._args(value.args)
-        return {"kind": "invoke", "function": value.callee.name, "args": args, "attrs": attrs}
+        return {"kind": "invoke", "function": value.callee.function, "args": args, "attrs": attrs}
 
     def _data(self, value: nodes.Expr) -> dict[str, Any]:
         assert isinstance(value, nodes.Constant | nodes.Weight)
@@ -147,7 +147,7 @@ class _Writer:
     def _operand(self, operand: nodes.Operand) -> str | dict[str, str] | None:
         if isinstance(operand, nodes.Var):
             return self.names[operand]
-        return {"function": operand.name} if operand is not None else None
+        return {"function": operand.function} if operand is not None else None
 
     def _pattern(self, pattern: nodes.Pattern) -> Steps[dict[str, Any]]:
         match pattern:

@@ -77,7 +77,8 @@ class BlockBuilder:
     ) -> Var:
         """Add a call of a function of the module, by name, or of a closure."""
         target = callee if isinstance(callee, Var) else nodes.GlobalRef(callee)
-        return self.binding(nodes.Invoke(target, args), name or target.name, type_, on)
+        called = callee.name if isinstance(callee, Var) else callee
+        return self.binding(nodes.Invoke(target, args), name or called, type_, on)
 
     def construct(self, constructor: str, *args: Var, type_: Type | None = None) -> Var:
         """Add a value of an algebraic data type."""

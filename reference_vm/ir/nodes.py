@@ -71,9 +71,13 @@ class Var:
 @final
 @dataclass(frozen=True, slots=True)
 class GlobalRef:
-    """A function of the module, by name: as an operand or an expression."""
+    """A function of the module, by name: as an operand or an expression.
 
-    name: str
+    The field is not called ``name``, as that of a `Var` is: ``%f`` and ``@f`` are two things, and
+    whoever takes the name of a callee or an operand has to say of which.
+    """
+
+    function: str
 
 
 Operand: TypeAlias = Union[Var, GlobalRef, None]

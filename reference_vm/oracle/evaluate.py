@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from reference_vm.bytecode.symbols import lone_symbol
 from reference_vm.diagnostics import CompileError, DataError, ExecutionError
 from reference_vm.diagnostics import catalog as messages
 from reference_vm.ir import trampoline
@@ -221,7 +222,7 @@ class _Walk:
 
     def named(self, ref: GlobalRef) -> _Closure:
         """Return a function of the module as a value."""
-        function = self.module.by_name[ref.name]
+        function = self.module.by_name[ref.function]
         return _Closure(function.name, function.params, function.body, {}, {})
 
     def flow(
@@ -338,8 +339,9 @@ def _reads(binding: Binding) -> Iterator[Var]:
 def _lone_symbols(asked: Shape | None) -> Iterator[tuple[int, str]]:
     """Yield the symbols that stand alone as a dim, each with its axis."""
     for axis, dim in enumerate(asked or ()):
-        if isinstance(dim, dims.Poly) and dim == dims.symbol(str(dim)):
-            yield axis, str(dim)
+        name = lone_symbol(dim)
+        if name is not None:
+            yield axis, name
 
 
 def _told_by(type_: Type) -> set[str]:

@@ -62,8 +62,8 @@ def _callees(function: Function) -> Iterator[str]:
 
 def _named(value: Expr) -> Iterator[str]:
     if isinstance(value, FunctionValue):
-        yield from (value.ref.name, value.ref.name)
+        yield from (value.ref.function, value.ref.function)
     elif isinstance(value, Invoke):
         if isinstance(value.callee, GlobalRef):
-            yield value.callee.name
-        yield from (a.name for a in value.args if isinstance(a, GlobalRef) for _ in range(2))
+            yield value.callee.function
+        yield from (a.function for a in value.args if isinstance(a, GlobalRef) for _ in range(2))

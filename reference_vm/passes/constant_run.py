@@ -93,7 +93,7 @@ class _Run:
             case Call(op=op, args=args, attrs=attrs) if self._are_known(args):
                 given = [self.values.get(a) for a in args]
                 yield np.ascontiguousarray(self.ops[op].compute(np, *given, **attrs))
-            case Invoke(callee=GlobalRef(name=name), args=args) if self._are_known(args):
+            case Invoke(callee=GlobalRef(function=name), args=args) if self._are_known(args):
                 results = self._kernel(name)(np, [self.values.get(a) for a in args], _none(binding))
                 yield results if isinstance(binding.var.type, TupleType) else results[0]
             case _:

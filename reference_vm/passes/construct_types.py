@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from reference_vm.analysis.compatibility import Agreement, agreement, bind_symbols, join
+from reference_vm.analysis.compatibility import (
+    Agreement,
+    agreement,
+    bind_symbols,
+    join,
+    symbols_in,
+)
 from reference_vm.analysis.data_types import DataTypes
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir.nodes import (
@@ -20,6 +26,7 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.source import Span
 from reference_vm.types import (
+    UNKNOWN,
     AdtType,
     Dim,
     FunctionType,
@@ -121,19 +128,21 @@ def function_type(
 ) -> FunctionType:
     """Return the type of a function named as a value, its symbols being what ``asked`` says.
 
+    What ``asked`` does not say is unknown: the function's symbols are its own, and have nothing to
+    do with those of equal name around the value.
+
     Raises:
         CompileError: There is no such function.
     """
-    name = value.name if isinstance(value, GlobalRef) else value.ref.name
+    name = value.function if isinstance(value, GlobalRef) else value.ref.function
     span = None if isinstance(value, GlobalRef) else value.span
     if name not in signatures:
         raise CompileError(catalog.unknown_function(name, tuple(signatures), span))
     own = signatures[name]
-    if not isinstance(asked, FunctionType) or len(asked.params) != len(own.params):
-        return own
-    values: dict[str, Dim] = {}
-    for param, given in zip(own.params, asked.params, strict=True):
-        bind_symbols(param, given, values)
+    values: dict[str, Dim] = dict.fromkeys(symbols_in(own), UNKNOWN)
+    if isinstance(asked, FunctionType) and len(asked.params) == len(own.params):
+        for param, given in zip(own.params, asked.params, strict=True):
+            bind_symbols(param, given, values)
     found = substitute_dims(own, values)
     assert isinstance(found, FunctionType)
     return found

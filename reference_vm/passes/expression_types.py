@@ -65,10 +65,12 @@ def type_of(
     ops: Mapping[str, OpDef],
     signatures: Signatures,
     types: DataTypes,
+    named: Mapping[Var, str],
 ) -> Typed:
     """Return the expression of ``binding`` over the typed variables, and its type.
 
-    ``variables`` has a typed variable for each that the expression reads.
+    ``variables`` has a typed variable for each that the expression reads, ``named`` the function
+    that a typed variable is known to be.
 
     Raises:
         CompileError: A type, an attribute or the number of operands is wrong.
@@ -79,7 +81,7 @@ def type_of(
         case Call() as call:
             return _call(call, variables, contents, ops, signatures)
         case Invoke() as invoke:
-            typed = _invoke(invoke, variables, signatures)
+            typed = _invoke(invoke, variables, signatures, named)
             return typed if binding.request is None else typed.unplaced()
         case Alias(var=var) as alias:
             new = variables[var]
@@ -124,7 +126,9 @@ def _call(
 ) -> Typed:
     op = operator(ops, call.op, call.span)
     args: list[Operand] = [variables[a] if isinstance(a, Var) else a for a in call.args]
-    types = [signatures.get(a.name) if isinstance(a, GlobalRef) else _operand_type(a) for a in args]
+    types = [
+        signatures.get(a.function) if isinstance(a, GlobalRef) else _operand_type(a) for a in args
+    ]
     known = [contents.get(a) if isinstance(a, Var) else None for a in args]
     typed = infer_call(op, types, call.attrs, known, call.span)
     unplaced = map_tensors(typed.type, _unplaced)
@@ -169,7 +173,12 @@ def _project(project: Project, var: Var) -> Typed:
     return Typed(replace(project, tuple=var), found.items[project.index])
 
 
-def _invoke(invoke: Invoke, variables: Mapping[Var, Var], signatures: Signatures) -> Typed:
+def _invoke(
+    invoke: Invoke,
+    variables: Mapping[Var, Var],
+    signatures: Signatures,
+    named: Mapping[Var, str],
+) -> Typed:
     args = tuple(variables[a] if isinstance(a, Var) else a for a in invoke.args)
     if isinstance(invoke.callee, Var):
         called = variables[invoke.callee]
@@ -180,9 +189,11 @@ def _invoke(invoke: Invoke, variables: Mapping[Var, Var], signatures: Signatures
             )
             raise CompileError(problem)
         here = symbols_in(callee)  # those of a value's type are symbols of this function
+        if called in named:  # but a function of the module has its own, and says more
+            callee, here = signatures[named[called]], set()
         type_ = _result_type(f"%{called.name}", callee, args, signatures, invoke.span, here)
         return Typed(replace(invoke, callee=called, args=args), type_)
-    name = invoke.callee.name
+    name = invoke.callee.function
     if name not in signatures:
         raise CompileError(catalog.unknown_function(name, tuple(signatures), invoke.span))
     type_ = _result_type(f"@{name}", signatures[name], args, signatures, invoke.span)
@@ -199,16 +210,10 @@ def _result_type(
 ) -> Type:
     """Return the type of a call's result; symbols of the caller are in ``known``."""
     if len(args) != len(callee.params):
-        count = catalog.wrong_argument_count(name[1:], len(args), len(callee.params), span)
+        count = catalog.wrong_argument_count(name, len(args), len(callee.params), span)
         raise CompileError(count)
-    given = [
-        function_type(a, asked, signatures) if isinstance(a, GlobalRef) else _operand_type(a)
-        for a, asked in zip(args, callee.params, strict=True)
-    ]
     values: dict[str, Dim] = {}
-    for param, found in zip(callee.params, given, strict=True):
-        if found is not None:
-            bind_symbols(param, found, values)
+    given = list(_given(callee, args, signatures, values))
     for index, (param, found) in enumerate(zip(callee.params, given, strict=True)):
         asked = substitute_dims(param, values)
         if found is None or agreement(found, asked) is Agreement.NEVER:
@@ -216,6 +221,27 @@ def _result_type(
             raise CompileError(catalog.type_mismatch(what, str(found), str(asked), span))
     unknown = symbols_in(callee.result) - values.keys() - set(known)
     return substitute_dims(callee.result, values | dict.fromkeys(unknown, UNKNOWN))
+
+
+def _given(
+    callee: FunctionType, args: Sequence[Operand], signatures: Signatures, values: dict[str, Dim]
+) -> Sequence[Type | None]:
+    """Return the types of the arguments; add to ``values`` what they say of the callee's symbols.
+
+    Those of a function named as an argument are what the callee asks of it, in the caller's
+    symbols: so the other arguments have their say first.
+    """
+    given = [_operand_type(a) for a in args]
+    for param, found in zip(callee.params, given, strict=True):
+        if found is not None:
+            bind_symbols(param, found, values)
+    for index, (param, arg) in enumerate(zip(callee.params, args, strict=True)):
+        if isinstance(arg, GlobalRef):
+            unknown = dict.fromkeys(symbols_in(param) - values.keys(), UNKNOWN)
+            asked = substitute_dims(param, values | unknown)
+            found = given[index] = function_type(arg, asked, signatures)
+            bind_symbols(param, found, values)
+    return given
 
 
 __all__ = ["Typed", "type_of"]

@@ -232,7 +232,7 @@ class _Fuser:
         if len(results) == 1:
             yield Binding(results[0], invoke)
             return
-        whole = Var(callee.name, TupleType(tuple(v.tensor for v in results)))
+        whole = Var(callee.function, TupleType(tuple(v.tensor for v in results)))
         yield Binding(whole, invoke)
         for index, result in enumerate(results):
             yield Binding(result, Project(whole, index))

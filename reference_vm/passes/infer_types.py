@@ -39,6 +39,7 @@ from reference_vm.analysis.data_types import DataTypes
 from reference_vm.diagnostics import CompileError, Diagnostic, catalog
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
+    Alias,
     Arm,
     Binding,
     Block,
@@ -124,6 +125,8 @@ class _FunctionTyper:
         self.renamed: dict[Var, Var] = {}
         self.contents: dict[Var, Content] = {}
         self.symbols: set[str] = set()
+        self.named: dict[Var, str] = {}
+        """Which function of the module a variable is."""
 
     def run(self) -> Function:
         function = self.function
@@ -172,6 +175,10 @@ class _FunctionTyper:
         self.renamed[binding.var] = var
         if typed.content is not None:
             self.contents[var] = typed.content
+        if isinstance(typed.value, FunctionValue):
+            self.named[var] = typed.value.ref.function
+        elif isinstance(typed.value, Alias) and typed.value.var in self.named:
+            self.named[var] = self.named[typed.value.var]
         if binding.var.type is not None and binding.var.type != type_:
             self._check(f"%{var.name}", var, binding.var.type, binding.var.span)
         return Binding(var, typed.value, binding.request)
@@ -189,12 +196,15 @@ class _FunctionTyper:
                 return self._closure(binding, value)
             if isinstance(value, Call) and value.op == "match_cast" and binding.var.type:
                 self.symbols |= bound_symbols(binding.var.type)
-            typed = type_of(
-                binding, self.renamed, self.contents, self.ops, self.signatures, self.types
+            return type_of(
+                binding,
+                self.renamed,
+                self.contents,
+                self.ops,
+                self.signatures,
+                self.types,
+                self.named,
             )
-            if isinstance(value, FunctionValue):
-                return replace(typed, type=forget_symbols(typed.type, self.symbols))
-            return typed
         except CompileError as error:
             self._report(*error.diagnostics)
             return None

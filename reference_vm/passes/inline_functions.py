@@ -77,9 +77,17 @@ class InlineFunctions:
 def _called(function: Function) -> Iterator[str]:
     """Yield the functions that ``function`` calls by name, as often as it does."""
     for binding in rewrite.walk(function.body):
-        value = binding.value
-        if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
-            yield value.callee.name
+        name = _function_called(binding)
+        if name is not None:
+            yield name
+
+
+def _function_called(binding: Binding) -> str | None:
+    """Return the function that ``binding`` calls by name; a closure called so is none."""
+    value = binding.value
+    if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
+        return None
+    return value.callee.function
 
 
 def _callees_first(module: Module) -> list[str]:
@@ -131,10 +139,9 @@ def _with_calls_inlined(function: Function, callees: Mapping[str, Function]) -> 
 
     def change(binding: Binding) -> Iterator[Binding]:
         nonlocal size, caller
-        value = binding.value
-        name = value.callee.name if isinstance(value, Invoke) else None
-        callee = callees.get(name) if name is not None else None
-        if callee is None or name in deep or size + sizes[callee.name] > LIMIT:
+        name = _function_called(binding)
+        callee = None if name is None else callees.get(name)
+        if callee is None or callee.name in deep or size + sizes[callee.name] > LIMIT:
             yield binding
             return
         found = inliner.inlined(binding, callee)

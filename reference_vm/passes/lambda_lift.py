@@ -138,7 +138,7 @@ class _Lifter:
             yield Binding(shape, ShapeLiteral(dims, closure.span))
             captured.append(shape)
         ref = GlobalRef(self.names.fresh(f"{self.function.name}.{binding.var.name}"))
-        self.made.append(self._function(ref.name, closure, captured, free))
+        self.made.append(self._function(ref.function, closure, captured, free))
         value: Expr = FunctionValue(ref, closure.span)
         if captured:
             value = Call(CLOSURE, (ref, *captured), span=closure.span)

@@ -124,9 +124,9 @@ def _entered(module: Module) -> frozenset[str]:
         for binding in rewrite.walk(function.body):
             value = binding.value
             if isinstance(value, FunctionValue):
-                named.add(value.ref.name)
+                named.add(value.ref.function)
             elif isinstance(value, Invoke):
-                named.update(a.name for a in value.args if isinstance(a, GlobalRef))
+                named.update(a.function for a in value.args if isinstance(a, GlobalRef))
     return frozenset(named)
 
 
@@ -142,7 +142,7 @@ def _with_arguments(
         value = binding.value
         if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
             return (binding,)
-        name = value.callee.name
+        name = value.callee.function
         if name == function.name and own:
             return (binding,)  # passes on its own
         if name not in added or name in inner:

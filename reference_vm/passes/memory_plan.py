@@ -101,7 +101,7 @@ class Work:
         value = binding.value
         if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
             return None
-        found = self.module.by_name[value.callee.name]
+        found = self.module.by_name[value.callee.function]
         return found if found.is_primitive else None
 
     def is_placed(self, binding: Binding) -> bool:

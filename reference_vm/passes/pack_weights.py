@@ -76,7 +76,7 @@ def _packs(function: Function, ctx: PassContext) -> tuple[int, ...]:
 
 def _invoked(function: Function) -> set[str]:
     return {
-        b.value.callee.name
+        b.value.callee.function
         for b in walk(function.body)
         if isinstance(b.value, Invoke) and isinstance(b.value.callee, GlobalRef)
     }
@@ -122,7 +122,7 @@ class _Packer:
         value = binding.value
         if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
             return []
-        given = [value.args[i] for i in self.wanted.get(value.callee.name, ())]
+        given = [value.args[i] for i in self.wanted.get(value.callee.function, ())]
         return [v for v in given if isinstance(v, Var)]
 
     def _block(self, block: Block, packed: frozenset[Var]) -> Block:
@@ -141,6 +141,6 @@ class _Packer:
         return replace(binding, value=with_blocks(value, [self._block(b, packed) for b in inner]))
 
     def _variant(self, callee: GlobalRef) -> GlobalRef:
-        if callee.name not in self.variants:
-            self.variants[callee.name] = self.names.fresh(f"{callee.name}.packed")
-        return GlobalRef(self.variants[callee.name])
+        if callee.function not in self.variants:
+            self.variants[callee.function] = self.names.fresh(f"{callee.function}.packed")
+        return GlobalRef(self.variants[callee.function])

@@ -119,8 +119,8 @@ def op_of(binding: Binding) -> str:
     if isinstance(value, Call):
         return value.op
     if isinstance(value, Invoke):
-        sigil = "@" if isinstance(value.callee, GlobalRef) else "%"
-        return f"{sigil}{value.callee.name}"
+        callee = value.callee
+        return f"@{callee.function}" if isinstance(callee, GlobalRef) else f"%{callee.name}"
     return type(value).__name__.lower()
 
 

@@ -137,7 +137,7 @@ def _remote_arguments(
 def _signature(invoke: Invoke, module: Module) -> tuple[Sequence[Type | None], Type]:
     """Return the types of the parameters and of the result of what is called."""
     if isinstance(invoke.callee, GlobalRef):
-        function = module.by_name[invoke.callee.name]
+        function = module.by_name[invoke.callee.function]
         return [p.type for p in function.params], function.result
     assert isinstance(invoke.callee.type, FunctionType)
     return invoke.callee.type.params, invoke.callee.type.result
@@ -176,7 +176,7 @@ def _unplanned(module: Module, ctx: PassContext) -> Iterator[str]:
     for function in module.functions:
         for binding in rewrite.walk(function.body):
             match binding.value:
-                case Invoke(callee=GlobalRef(name=name)) if module.by_name[name].is_primitive:
+                case Invoke(callee=GlobalRef(function=name)) if module.by_name[name].is_primitive:
                     yield f"%{binding.var.name} has no storage"
 
 

@@ -82,7 +82,7 @@ def _by_value(module: Module) -> Iterator[str]:
     yield from (f.name for f in module.entries)
     for function in module.functions:
         called = [
-            value.callee.name
+            value.callee.function
             for binding in rewrite.walk(function.body)
             if isinstance(value := binding.value, Invoke) and isinstance(value.callee, GlobalRef)
         ]
@@ -94,7 +94,7 @@ def _calls(function: Function) -> Iterator[tuple[Invoke, str]]:
     for binding in rewrite.walk(function.body):
         value = binding.value
         if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
-            yield value, value.callee.name
+            yield value, value.callee.function
 
 
 def _not_known(module: Module, told: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _with_arguments(
         if not isinstance(value, Invoke) or not isinstance(value.callee, GlobalRef):
             yield binding
             return
-        name = value.callee.name
+        name = value.callee.function
         if name not in told:
             yield binding
             return

@@ -213,7 +213,7 @@ class _FunctionPrinter:
     def _operand(self, operand: nodes.Operand) -> str:
         if isinstance(operand, nodes.Var):
             return self.names[operand]
-        return f"@{identifier(operand.name)}" if operand else "none"
+        return f"@{identifier(operand.function)}" if operand else "none"
 
 
 def _is_meant(binding: nodes.Binding, type_: Type) -> bool:

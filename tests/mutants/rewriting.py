@@ -25,6 +25,7 @@ CARRIED: Final = (
     "bugs/c25_control_flow/carried_values_exchanged[one,step=exchanged,default=cpu:0]",
     "bugs/c25_control_flow/carried_values_exchanged[three,step=exchanged,default=sim:0]",
 )
+NAMED_ALIKE: Final = "functions/names_apart[called,host=cpu:0,accel=sim:0,policy=copy]"
 EITHER: Final = "bugs/c25_control_flow/branch_gives_an_outer_value[else,default=cpu:0]"
 
 
@@ -131,6 +132,22 @@ def _always_the_first_arm(module: Module) -> Module:
     return rewriting(change)(module)
 
 
+def _called_by_name(module: Module) -> Module:
+    """Call the function of the module that has a closure's name, where one takes as much."""
+
+    def change(binding: nodes.Binding) -> Iterable[nodes.Binding]:
+        value = binding.value
+        if not isinstance(value, nodes.Invoke) or not isinstance(value.callee, nodes.Var):
+            return (binding,)
+        function = module.by_name.get(value.callee.name)
+        if function is None or len(function.params) != len(value.args):
+            return (binding,)
+        called = replace(value, callee=nodes.GlobalRef(function.name))
+        return (replace(binding, value=called),)
+
+    return rewriting(change)(module)
+
+
 MUTANTS: Final = (
     Mutant(
         name="puts-a-hint-on-the-value",
@@ -173,5 +190,12 @@ MUTANTS: Final = (
         breaks="takes the first arm of every branch",
         kills=(kill(EITHER, "values"),),
         module=_always_the_first_arm,
+    ),
+    Mutant(
+        name="calls-by-name-alone",
+        fault_class="C25",
+        breaks="takes a closure for the function of the module that has the same name",
+        kills=(kill(NAMED_ALIKE, "values"),),
+        module=_called_by_name,
     ),
 )

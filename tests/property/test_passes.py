@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference_vm.ir import rewrite, structural
-from reference_vm.ir.nodes import Call, Module
+from reference_vm.ir.nodes import Call, Module, Var
 from reference_vm.ops.catalog import OPS
 from reference_vm.passes import pipeline
 from reference_vm.passes.catalog import PASSES, default_pipeline
@@ -111,11 +111,11 @@ def transfers(module: Module, name: str = "main") -> Counter[tuple[str, str]]:
     """Return how often each value is copied to each device, by the name of what is copied."""
     function = module.by_name[name]
     return Counter(
-        (value.args[0].name, binding.var.vdevice.role)
+        (source.name, binding.var.vdevice.role)
         for binding in rewrite.walk(function.body)
         if isinstance(value := binding.value, Call)
         and value.op == "device_copy"
-        and value.args[0] is not None
+        and isinstance(source := value.args[0], Var)
     )
 
 

@@ -24,6 +24,10 @@ Regrouping: TypeAlias = Union[LoadConstant, MakeShape, MakeTuple, Move, Project]
 
 def read_host(state: State, instruction: ReadHost) -> Problems:
     source = state.held[instruction.source]
+    if isinstance(source, Anything):
+        state.doubts += 1
+        state.held[instruction.target] = source
+        return
     if not isinstance(source, Tensor):
         yield state.wrong(instruction.source, "a tensor")
         return
@@ -34,6 +38,9 @@ def read_host(state: State, instruction: ReadHost) -> Problems:
 
 def view(state: State, instruction: View) -> Problems:
     source, target = state.held[instruction.source], instruction.target
+    if isinstance(source, Anything):
+        state.doubts += 1
+        source = Tensor(target.dtype, None, None)
     if not isinstance(source, Tensor) or source.dtype != target.dtype:
         yield state.wrong(instruction.source, f"a tensor of {target.dtype}")
         return

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reference_vm.bytecode.checking.held import Dims, HostData, Storage, Tensor, fits, word
+from reference_vm.bytecode.checking.held import (
+    Anything,
+    Dims,
+    HostData,
+    Storage,
+    Tensor,
+    fits,
+    word,
+)
 from reference_vm.bytecode.checking.held import shapes_agree as agree
 from reference_vm.bytecode.checking.sizes import bound_by, filled, is_at_most
 from reference_vm.bytecode.checking.state import HOST, Problems, Signature, State
@@ -106,6 +114,9 @@ def host_op(state: State, instruction: HostOp) -> Problems:
 
 def copy(state: State, instruction: Copy) -> Problems:
     source, target = state.held[instruction.source], instruction.target
+    if isinstance(source, Anything):
+        state.doubts += 1
+        source = Tensor(target.dtype, target.shape, None)
     if not isinstance(source, Tensor):
         yield state.wrong(instruction.source, "a tensor")
         return

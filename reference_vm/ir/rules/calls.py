@@ -64,12 +64,12 @@ def _references(expr: Expr, declared: Declarations) -> Iterator[Diagnostic]:
             yield catalog.unknown_function(name, list(declared.functions), expr.span)
     if not isinstance(expr, Invoke) or not isinstance(expr.callee, GlobalRef):
         return
-    called = declared.functions.get(expr.callee.name)
+    called = declared.functions.get(expr.callee.function)
     if called is None:
         return
     if len(expr.args) != len(called.params):
         found, expected = len(expr.args), len(called.params)
-        yield catalog.wrong_argument_count(called.name, found, expected, expr.span)
+        yield catalog.wrong_argument_count(f"@{called.name}", found, expected, expr.span)
     elif None in expr.args:
         yield catalog.argument_left_out(called.name, expr.span)
 
@@ -77,11 +77,11 @@ def _references(expr: Expr, declared: Declarations) -> Iterator[Diagnostic]:
 def _named(expr: Expr) -> Iterator[str]:
     match expr:
         case FunctionValue(ref=ref):
-            yield ref.name
+            yield ref.function
         case Invoke(callee=callee, args=args):
-            yield from (o.name for o in (callee, *args) if isinstance(o, GlobalRef))
+            yield from (o.function for o in (callee, *args) if isinstance(o, GlobalRef))
         case Call(args=args):
-            yield from (o.name for o in args if isinstance(o, GlobalRef))
+            yield from (o.function for o in args if isinstance(o, GlobalRef))
         case _:
             return
 
@@ -94,7 +94,7 @@ def _purity(expr: Expr, declared: Declarations) -> Iterator[Diagnostic]:
             yield catalog.impure_dataflow("`match`", expr.span)
         case Invoke(callee=Var(name=name)):
             yield catalog.impure_dataflow(f"a call of the closure %{name}", expr.span)
-        case Invoke(callee=GlobalRef(name=name)):
+        case Invoke(callee=GlobalRef(function=name)):
             called = declared.functions.get(name)
             if called is not None and called.attrs.get("pure") is not True:
                 yield catalog.impure_dataflow(f"a call of @{name}", expr.span)
@@ -148,7 +148,7 @@ class _Donations:
             for var in dict.fromkeys(operands(expr)):
                 yield from self._use(var, expr.span)
         if isinstance(expr, Invoke) and isinstance(expr.callee, GlobalRef):
-            called = self.declared.functions.get(expr.callee.name)
+            called = self.declared.functions.get(expr.callee.function)
             if called is not None and called.donated:
                 yield from self._give(expr, called)
 

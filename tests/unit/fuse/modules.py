@@ -64,7 +64,7 @@ def kernels(module: Module, name: str = "main") -> list[str]:
     """Return the names of the primitives that a function invokes, in order."""
     found = module.by_name[name].body
     return [
-        b.value.callee.name
+        b.value.callee.function
         for b in walk(found)
         if isinstance(b.value, Invoke) and not hasattr(b.value.callee, "type")
     ]

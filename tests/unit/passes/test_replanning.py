@@ -108,7 +108,7 @@ def test_each_device_and_scope_has_kernels_of_its_own() -> None:
     for binding in walk(module.by_name["main"].body):
         value = binding.value
         if isinstance(value, Invoke) and isinstance(value.callee, GlobalRef):
-            ran[value.callee.name] = binding.var.vdevice.role
+            ran[value.callee.function] = binding.var.vdevice.role
 
     assert sorted(ran.values()) == ["a", "b", "tex"]
     for name, role in ran.items():
