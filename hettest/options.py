@@ -148,12 +148,15 @@ def _file(config: pytest.Config, name: str) -> Path | None:
 def _listed(config: pytest.Config, name: str) -> str | None:
     """Return a value that may be a list in a TOML file: its parts are joined by commas."""
     value = _value(config, name)
-    if not isinstance(value, list | tuple):
+    if value is None or config.getoption(name) is not None:
         return None if value is None else str(value)
+    if not isinstance(value, list | tuple):
+        value = str(value).split("\n")
     other = next((part for part in value if not isinstance(part, str)), None)
     if other is not None:
         raise UsageError(f"{name} holds {other!r}, expected texts")
-    return ",".join(value)
+    parts = (part.strip(" ,") for part in value)
+    return ",".join(part for part in parts if part)
 
 
 def _level(text: Any) -> int:

@@ -17,9 +17,13 @@ from hettest.options import DEFAULT_BACKEND, POLICIES
 if TYPE_CHECKING:
     import pytest
 
-_INI: Final = {
+_INI_LISTS: Final = {
     "het_devices": "the devices to test on, as for --devices",
     "het_device_map": "which device each role is, as for --het-device-map",
+}
+"""Ini keys that take a text or, in TOML, a list of texts."""
+
+_INI: Final = {
     "het_backend": "the implementation under test, as for --het-backend",
     "het_policy": "what to do about missing devices, as for --het-policy",
     "het_level": "the highest level of conformance cases, as for --het-level",
@@ -107,8 +111,10 @@ def register(parser: pytest.Parser) -> None:
     for name, (metavar, text) in _VALUES.items():
         option = f"--het-{name.replace('_', '-')}"
         group.addoption(option, dest=f"het_{name}", metavar=metavar, help=text)
+    for name, text in _INI_LISTS.items():
+        parser.addini(name, text, type="linelist")
     for name, text in _INI.items():
-        parser.addini(name, text)
+        parser.addini(name, text, type="string")
 
 
 def register_devices(parser: pytest.Parser, args: Sequence[str]) -> None:

@@ -24,8 +24,12 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture(autouse=True)
 def _without_others(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out a plugin that takes seconds to load; no inner run is a worker of the outer one."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+    """Leave out a plugin that takes seconds to load; no inner run is a worker of the outer one.
+
+    What pytest will take back in its next major version is an error.
+    """
+    removed = "-W error::pytest.PytestDeprecationWarning"
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"-p no:hypothesispytest {removed}")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 

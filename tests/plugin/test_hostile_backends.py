@@ -80,11 +80,12 @@ def test_a_marker_with_something_else_is_wrong_usage(
     result.stderr.fnmatch_lines([message])
 
 
-@pytest.mark.parametrize("path", ["folder.json", "/proc/x.json"])
+@pytest.mark.parametrize("path", ["folder.json", "file/x.json"])
 def test_a_report_that_cannot_be_written_is_wrong_usage(
     pytester: pytest.Pytester, run: Run, path: str
 ) -> None:
     pytester.mkdir("folder.json")
+    pytester.makefile("", file="")
     pytester.makepyfile("def test_it(device): raise SystemError('was run')\n")
 
     result = run("--devices=cpu", f"--het-report={path}")
@@ -101,20 +102,51 @@ def test_an_empty_map_is_wrong_usage(run: Run) -> None:
     result.stderr.fnmatch_lines(["*the device map binds no role*"])
 
 
-def test_a_list_in_pyproject_is_read(pytester: pytest.Pytester, run: Run) -> None:
+NATIVE = pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest reads no such table")
+
+
+@pytest.mark.parametrize(
+    ("table", "value"),
+    [
+        ("tool.pytest.ini_options", '["cpu", "sim"]'),
+        ("tool.pytest.ini_options", '"cpu,sim"'),
+        ("tool.pytest.ini_options", '"cpu, sim"'),
+        ("tool.pytest.ini_options", '"""\ncpu\nsim\n"""'),
+        pytest.param("tool.pytest", '["cpu", "sim"]', marks=NATIVE),
+    ],
+)
+def test_devices_in_pyproject_are_read(
+    pytester: pytest.Pytester, run: Run, table: str, value: str
+) -> None:
     pytester.makepyfile("def test_it(device): pass\n")
-    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nhet_devices = ["cpu", "sim"]\n')
+    pytester.makepyprojecttoml(f"[{table}]\nhet_devices = {value}\n")
 
     run().assert_outcomes(passed=2)
 
 
-@pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest reads no such table")
-def test_a_native_list_in_pyproject_is_refused_with_its_name(
-    pytester: pytest.Pytester, run: Run
+def test_devices_in_an_ini_file_may_be_lines(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile("def test_it(device): pass\n")
+    pytester.makeini("[pytest]\nhet_devices =\n  cpu\n  sim\n")
+
+    run().assert_outcomes(passed=2)
+
+
+@NATIVE
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('het_devices = "cpu,sim"', "*het_devices*expects a list*cpu,sim*"),
+        ("het_devices = true", "*het_devices*expects a list*True*"),
+        ('het_devices = ["cpu", 5]', "*het_devices*expects a list*5*"),
+        ("het_memory = [1]", "*het_memory*expects a string*1*"),
+    ],
+)
+def test_other_types_of_a_native_table_are_refused_with_their_names(
+    pytester: pytest.Pytester, run: Run, line: str, message: str
 ) -> None:
-    pytester.makepyprojecttoml('[tool.pytest]\nhet_devices = ["cpu", "sim"]\n')
+    pytester.makepyprojecttoml(f"[tool.pytest]\n{line}\n")
 
     result = run()
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*het_devices*expects a string*"])
+    result.stderr.fnmatch_lines([message])

@@ -153,7 +153,7 @@ def test_what_nobody_reads_may_be_absent(tmp_path: Path, old: str, new: str) -> 
         (("run", "--cases=EMPTY/absent"), "EMPTY/absent"),
         (("run", "--cases=EMPTY"), "found no case files under EMPTY"),
         (("case", "check", "EMPTY"), "found no case files under EMPTY"),
-        (("run", "ops/add", "--report=/proc/x.json"), "/proc/x.json cannot be written"),
+        (("run", "ops/add", "--report=EMPTY/file/x.json"), "file/x.json cannot be written: "),
         (("run", "ops/add", "--report=EMPTY/folder.json"), "cannot be written: Is a directory"),
         (("run", "ops/add", "--device-map="), "the device map binds no role"),
     ],
@@ -166,6 +166,7 @@ def test_nothing_to_run_and_nowhere_to_write_is_wrong_usage(
     message: str,
 ) -> None:
     (tmp_path / "folder.json").mkdir()
+    (tmp_path / "file").touch()
     here = [arg.replace("EMPTY", str(tmp_path)) for arg in args]
 
     assert hettest(monkeypatch, *here) == 2
