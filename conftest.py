@@ -1,3 +1,3 @@
-"""Plugins of the project's own tests. The plugin that is tested is loaded by its entry point."""
+"""Options of the project's own tests. The plugin itself is loaded by its entry point."""
 
-pytest_plugins = ["pytester", "tests.guards.file_access", "tests.guards.skips"]
+pytest_plugins = ["pytester"]

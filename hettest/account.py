@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from hettest.corpus import case_ids, corpus_root, expected_items
 from hettest.options import HetOptions
 from hettest.outcome import Ledger, Record
 from hettest.report.content import ReportContent
-from hettest.waivers import Waivers, problems
+
+if TYPE_CHECKING:
+    from hettest.waivers import Waivers
 
 
 @final
@@ -56,6 +57,9 @@ class Account:
         records = [r for r in self.ledger.in_order() if r.case is not None]
         if not records or not self.waivers.entries:
             return ()
+        from hettest.corpus import case_ids, corpus_root
+        from hettest.waivers import problems
+
         folders = (corpus_root(), *([] if self.cases is None else [self.cases]))
         known = {case for folder in folders for case in case_ids(folder)}
         today = date.fromtimestamp(self.started)
@@ -89,6 +93,8 @@ class Account:
         found = sum(1 for record in records if record.level is not None)
         if not found or found != self.offered:
             return None
+        from hettest.corpus import corpus_root, expected_items
+
         return expected_items(corpus_root(), self.options.devices)
 
     def _judged(self, records: Sequence[Record]) -> dict[str, Any]:

@@ -151,12 +151,16 @@ class KitSession:
         Raises:
             UsageError: The file cannot be read or is malformed.
         """
-        from hettest.waivers import Waivers, load
+        from hettest.waivers import Waivers
 
         if self.own_waivers is None and "tested" in self.__dict__:
             self.own_waivers = self.tested.waivers
         path = self.options.waivers or self.own_waivers
-        return Waivers() if path is None else load(path)
+        if path is None:
+            return Waivers()
+        from hettest.waivers import load
+
+        return load(path)
 
     @cached_property
     def locked(self) -> tuple[str, ...]:
@@ -165,9 +169,11 @@ class KitSession:
         Raises:
             UsageError: The list cannot be read.
         """
+        if self.options.lock is None:
+            return ()
         from hettest.corpus import locked_items
 
-        return () if self.options.lock is None else locked_items(self.options.lock)
+        return locked_items(self.options.lock)
 
     def read_files(self) -> None:
         """Read the files that were named.

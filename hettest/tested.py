@@ -12,7 +12,6 @@ from hettest.backend.device import Device
 from hettest.backend.discovery import info
 from hettest.devicemap import show
 from hettest.errors import BackendCrash, UsageError
-from hettest.isolation import Isolated, memory
 from hettest.options import HetOptions
 from hettest.runner.subject import Asked, InProcess, Subject
 
@@ -52,6 +51,8 @@ class Tested:
         """
         if not self.options.isolated:
             return self.here
+        from hettest.isolation import Isolated, memory
+
         if self.options.limits.memory is not None and not memory.can_be_watched():
             raise UsageError("a memory limit needs /proc, as Linux has it")
         return Isolated(self.asked, self.options.limits)

@@ -17,13 +17,16 @@ Options of a program (`Options.extra`) turn watching off, and reach the compiler
 ``split``          ``halves``, ``alternate`` or ``random:SEED``
 ``nominal``        sizes of symbols, for weighing copies
 =================  ============================================================================
+
+The compiler and the virtual machine are loaded with the first program: a test that only puts data
+on a device does not wait for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.backend import progress
 from hettest.backend.protocol import (
@@ -41,23 +44,20 @@ from hettest.backend.protocol import (
     Timing,
 )
 from hettest.errors import UsageError
-from reference_vm import compiler
 from reference_vm.devices.api import DeviceApi, DeviceDescription, Tensor, nbytes_of
 from reference_vm.devices.catalog import KINDS, describe, open_device
 from reference_vm.devices.sim import VARIANTS
 from reference_vm.diagnostics import DiagnosticError
-from reference_vm.ir import verify
-from reference_vm.ir.nodes import Module
-from reference_vm.runtime.perturbation import Doubling
-from reference_vm.runtime.telling import Telling
-from reference_vm.runtime.trace import Record, Trace
-from reference_vm.session import Session
-from reference_vm.targets.catalog import target_for
-from reference_vm.targets.numpy import NUMPY
-from reference_vm.text import parse
 from reference_vm.types import HOST, DeviceName
 from reference_vm.types.arrays import from_numpy
 from reference_vm.types.dtype import COMPUTED
+
+if TYPE_CHECKING:
+    from reference_vm.ir.nodes import Module
+    from reference_vm.runtime.perturbation import Doubling
+    from reference_vm.runtime.telling import Telling
+    from reference_vm.runtime.trace import Record, Trace
+    from reference_vm.session import Session
 
 _INDICES: Final = 8
 """Logical devices that are listed of `cpu` and `sim`; more can be opened."""
@@ -114,6 +114,9 @@ class Backend:
         Raises:
             Rejected: The text or the program is at fault.
         """
+        from reference_vm import compiler
+        from reference_vm.session import Session
+
         module = _module(program)
         extra = dict(options.extra)
         keep, checked = extra.pop("intermediates", True), extra.pop("checked", True)
@@ -140,6 +143,9 @@ class Backend:
 
     def notes(self) -> Sequence[str]:
         """Return what is worth knowing of this installation, for ``hettest doctor``."""
+        from reference_vm.targets.catalog import target_for
+        from reference_vm.targets.numpy import NUMPY
+
         target = target_for("cpu")
         if target is NUMPY:
             return ("kernels run in NumPy; for compiled ones: pip install 'hettest[numba]'",)
@@ -150,6 +156,10 @@ class Backend:
 
 
 def _module(program: Program) -> Module:
+    from reference_vm.ir import verify
+    from reference_vm.ir.nodes import Module
+    from reference_vm.text import parse
+
     given = getattr(program, "__dict__", {}).get("module")
     try:
         module = given if isinstance(given, Module) else parse(program.text, program.id)
@@ -204,6 +214,8 @@ class Executable:
         Raises:
             Rejected: An argument does not fit, or the run ended in a located error.
         """
+        from reference_vm.runtime.telling import Telling
+
         start, before = self.session.memory(), self._readings()
         observer = self._observer()
         try:
@@ -231,6 +243,9 @@ class Executable:
 
     def _observer(self) -> Doubling | Telling | None:
         """Return who is to watch a run, if not the session's own observer."""
+        from reference_vm.runtime.perturbation import Doubling
+        from reference_vm.runtime.telling import Telling
+
         if self.doubled is not None:
             return Doubling(self.doubled)
         return Telling(progress.note) if self.keep and progress.is_open() else None

@@ -1,5 +1,8 @@
 """What all tests share: no test is timed, each run tries the same examples, bytecode is checked.
 
+A test that touches files outside of its own folder fails, and so does one that is skipped
+unexpectedly: `tests.guards`.
+
 No program is taken from the cache of programs: what is compiled here is compiled by the code at
 hand, which a test may have changed.
 
@@ -20,6 +23,7 @@ from reference_vm.bytecode.memory_check import check_memory
 from reference_vm.codegen.emit import emit
 from reference_vm.jit.object_cache import PROGRAMS
 from reference_vm.program.wellformed import check_bytecode
+from tests.guards import file_access, skips
 
 SLOW = [HealthCheck.too_slow]
 
@@ -31,8 +35,10 @@ settings.register_profile("same", settings.get_profile("explore"), derandomize=T
 settings.load_profile("same")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     os.environ[PROGRAMS] = "off"
+    for guard in (file_access, skips):
+        config.pluginmanager.register(guard)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, final
 
 import pytest
 
-from hettest.bench.rounds import Clock, Timer
 from hettest.outcome import Record
 
 if TYPE_CHECKING:
     from hettest.bench.measurement import Paired
+    from hettest.bench.rounds import Clock, Timer
 
 TIMING: Final = "timing"
 """The name of the clause that says what was measured, or why nothing was."""
@@ -79,6 +79,8 @@ def why_off(config: pytest.Config) -> str:
 
 def clock(item: pytest.Item) -> Clock:
     """Return how pytest-benchmark times a test: as its own marker says, else as the options do."""
+    from hettest.bench.rounds import Clock
+
     named = item.config.getoption("benchmark_timer", "time.perf_counter")
     marker = item.get_closest_marker("benchmark")
     own = marker.kwargs if marker else {}

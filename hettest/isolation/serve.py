@@ -21,6 +21,7 @@ from typing import Any
 from hettest.backend import progress
 from hettest.backend.guard import named
 from hettest.errors import BackendCrash, UsageError
+from hettest.runner import run  # noqa: F401 - loaded before the first item's time begins
 from hettest.runner.subject import InProcess
 
 WHERE = signal.SIGUSR1

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from hettest.files import cleaned
-from hettest.levels.coverage import Coverage
-from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
+
+if TYPE_CHECKING:
+    from hettest.levels.coverage import Coverage
+    from hettest.levels.standing import Standing
 
 
 @final

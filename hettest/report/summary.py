@@ -12,14 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from hettest.levels.coverage import Part
-from hettest.levels.standing import Reach, Rung, Standing
 from hettest.outcome import Clause, Outcome, Record, Status
-from hettest.report.changes import Change, changes
 from hettest.report.content import ReportContent
 from hettest.report.counting import counted
+
+if TYPE_CHECKING:  # a run of one's own tests, which has no levels, does not wait for them
+    from hettest.levels.coverage import Part
+    from hettest.levels.standing import Rung, Standing
+    from hettest.report.changes import Change
 
 MANY: Final = 8
 """How many of a kind are named one by one."""
@@ -75,6 +77,8 @@ def levels(content: ReportContent) -> Iterator[str]:
 
 
 def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
+    from hettest.levels.standing import Reach
+
     reached = [f"L{standing.level}"] if standing.level is not None else []
     reached += [rung.name for rung in standing.groups]
     beyond = [rung for rung in standing.next if rung.group is None or rung.selected]
@@ -93,6 +97,8 @@ def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
 
 def _share(rung: Rung) -> str:
     """Return on how many items a step rests; empty if they were not all judged."""
+    from hettest.levels.standing import Reach
+
     if rung.reach is Reach.NOT_JUDGED or not rung.items:
         return ""
     excused = f", {rung.excused} excused (not declared)" if rung.excused else ""
@@ -101,6 +107,8 @@ def _share(rung: Rung) -> str:
 
 
 def _state(rung: Rung) -> str:
+    from hettest.levels.standing import Reach
+
     return "not reached" if rung.reach is Reach.BLOCKED else str(rung.reach)
 
 
@@ -159,6 +167,8 @@ def _waivers(records: Iterable[Record]) -> Iterator[str]:
 def _since(content: ReportContent, former: ReportContent | None) -> Iterator[str]:
     if former is None:
         return
+    from hettest.report.changes import changes
+
     found = changes(former, content)
     if not found:
         yield "nothing changed"

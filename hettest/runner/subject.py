@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from hettest.backend.discovery import load
 from hettest.backend.facts import Facts, facts_of
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import Backend
-from hettest.case.expansion import Item
 from hettest.outcome import Record
-from hettest.runner.run import Environment, run_item
+
+if TYPE_CHECKING:
+    from hettest.case.expansion import Item
+    from hettest.runner.run import Environment
 
 
 @final
@@ -98,6 +100,8 @@ class InProcess:
     @cached_property
     def environment(self) -> Environment:
         """What running conformance items needs; raises as `facts` does."""
+        from hettest.runner.run import Environment
+
         asked = self.asked
         return Environment(
             self.backend,
@@ -109,6 +113,8 @@ class InProcess:
         )
 
     def run(self, item: Item) -> Record:
+        from hettest.runner.run import run_item
+
         return run_item(item, self.environment)
 
     def close(self) -> None:

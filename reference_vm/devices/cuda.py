@@ -7,6 +7,8 @@ kernels are operators' own `compute` over CuPy's namespace. Nothing is loaded on
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -34,6 +36,8 @@ from reference_vm.devices.faults import (
 from reference_vm.devices.ledger import Ledger
 from reference_vm.types import DeviceName
 from reference_vm.types.arrays import from_numpy, to_numpy
+
+_DRIVER: Final = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 @final
@@ -214,16 +218,28 @@ class CudaKind:
 def probe() -> tuple[int, str | None]:
     """Return how many devices there are, and exactly why there is none.
 
-    Looks in the order package, import, driver, devices, compiler, so that the reason names the
-    first thing that is missing. Never raises.
+    Looks in the order package, driver, import, devices, compiler, so that the reason names the
+    first thing that is missing. Never raises. CuPy takes half a second to import, so it is not
+    where there is no driver for it.
     """
     if find_spec("cupy") is None:
         return 0, "the package cupy is not installed (pip install 'hettest[cuda13]')"
+    if not has_driver():
+        return 0, f"there is no NVIDIA driver ({_DRIVER} cannot be loaded)"
     try:
         cupy = import_module("cupy")
     except ImportError as error:
         return 0, f"cupy cannot be imported: {error}"
     return _probe_driver(cupy)
+
+
+def has_driver() -> bool:
+    """Whether the driver's library can be loaded, by which CuPy reaches every device."""
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return False
+    return True
 
 
 def _probe_driver(cupy: Any) -> tuple[int, str | None]:

@@ -27,6 +27,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
         here = "reference_vm.devices.cuda"
         monkeypatch.setattr(f"{here}.find_spec", lambda name: None if found is None else object())
         monkeypatch.setattr(f"{here}.import_module", load)
+        monkeypatch.setattr(f"{here}.has_driver", lambda: True)
 
     return installed
 
@@ -61,6 +62,15 @@ def test_the_first_thing_missing_is_the_reason(
     assert device.reason == reason
     with pytest.raises(DeviceUnavailable, match="cuda:0 is not available"):
         open_device(DeviceName("cuda", 0))
+
+
+def test_without_a_drivers_library_cupy_is_not_imported(
+    install: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(AssertionError("cupy was imported"))
+    monkeypatch.setattr(cuda, "has_driver", lambda: False)
+
+    assert describe(DeviceName("cuda", 0)).reason.startswith("there is no NVIDIA driver (")
 
 
 def test_every_device_of_the_driver_is_listed(install: Callable[[Any], None]) -> None:
