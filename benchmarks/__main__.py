@@ -24,6 +24,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "fused_elementwise": (),
         "kernels_cold_warm": (),
         "plugin_overhead": (),
+        "first_seconds": (),
         "planning_scale": ("--runs", "2"),
         "isolation_cost": (),
         "ir_scale": ("30000",),
