@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.options import HetOptions
-from hettest.outcome import Ledger, Record
+from hettest.outcome import Ledger, Outcome, Record
 from hettest.report.content import ReportContent
 
 if TYPE_CHECKING:
     from hettest.waivers import Waivers
+
+_JUDGED: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WAIVED})
 
 
 @final
@@ -83,8 +85,14 @@ class Account:
             seconds=time.time() - self.started,
             problems=self.problems,
             unopened=self.unopened,
+            in_process=sum(map(self._is_in_process, records)),
             **self._judged(records),
         )
+
+    def _is_in_process(self, record: Record) -> bool:
+        """Whether an item was judged in the backend's own process, as tests of one's own are."""
+        apart = record.case is not None and self.options.isolated
+        return record.outcome in _JUDGED and not apart
 
     def _expected(self, records: Sequence[Record]) -> tuple[Path, tuple[str, ...]] | None:
         """Return the list of items that are to be run, and its file, if there is one."""

@@ -20,6 +20,14 @@ class UsageError(HettestError):
 class BackendCrash(HettestError):
     """The implementation raised something other than a rejection, which is the error's cause."""
 
+    def __init__(self, message: str, reason: str = "", frames: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """What it raised, in one line, where that was in another process; else empty."""
+
+        self.frames = frames
+        """Its traceback there."""
+
 
 @final
 class ProtocolBreach(HettestError):

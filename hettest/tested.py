@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -13,7 +13,8 @@ from hettest.backend.discovery import info
 from hettest.devicemap import show
 from hettest.errors import BackendCrash, UsageError
 from hettest.options import HetOptions
-from hettest.runner.subject import Asked, InProcess, Subject
+from hettest.runner.asked import Asked
+from hettest.runner.subject import InProcess, Subject
 
 
 @final
@@ -126,7 +127,7 @@ class Tested:
             yield f"--device-map={show(self.options.binding)}"
         if self.cases is not None:
             yield f"--cases={self.cases}"
-        if self.options.isolate is not None:
+        if self.options.isolate not in (None, replace(self.options, isolate=None).isolated):
             yield "--isolate" if self.options.isolate else "--no-isolate"
         if self.options.seed:
             yield f"--seed={self.options.seed}"

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, cast
 
+from hettest.backend.calls import name_of
 from hettest.backend.guard import crashes, named, raised_at
 from hettest.backend.naming import arguments, installed, parse_name
 from hettest.backend.protocol import Backend, DeviceInfo
@@ -82,7 +83,8 @@ def devices_of(backend: Backend) -> tuple[DeviceInfo, ...]:
     Raises:
         BackendCrash: It raised something instead.
     """
-    with crashes(f"{backend.name}.devices()"):
+    name = name_of(backend)
+    with crashes(f"{name}.devices()"):
         return tuple(backend.devices())
 
 

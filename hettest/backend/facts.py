@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
+from hettest.backend import exact
+from hettest.backend.calls import claims_of, name_of
 from hettest.backend.discovery import devices_of, info, mistyped
 from hettest.backend.guard import crashes
 from hettest.backend.listing import require
 from hettest.backend.protocol import Backend, DeviceInfo
-from hettest.errors import UsageError
+from hettest.errors import ProtocolBreach, UsageError
 
 
 @final
@@ -25,22 +27,13 @@ class Facts:
     waivers: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data from which `from_json` makes equal facts."""
+        """Return plain data, for another process."""
         return {
             "name": self.name,
             "capabilities": sorted(self.capabilities),
             "devices": [asdict(device) for device in self.devices],
             "waivers": None if self.waivers is None else str(self.waivers.absolute()),
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Facts:
-        return cls(
-            data["name"],
-            frozenset(data["capabilities"]),
-            tuple(DeviceInfo(**device) for device in data["devices"]),
-            None if data["waivers"] is None else Path(data["waivers"]),
-        )
 
     def unavailable(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return why, for each of the named devices that is missing."""
@@ -60,15 +53,34 @@ class Facts:
 
 
 def facts_of(backend: Backend) -> Facts:
-    """Return what ``backend`` says of itself.
+    """Return what ``backend`` says of itself, in plain values.
 
     Raises:
-        UsageError: It lists devices that cannot be told apart or named.
+        UsageError: It lists devices that cannot be told apart or named, or is no backend.
         BackendCrash: It raised something instead.
     """
-    devices = devices_of(backend)
-    require(backend.name, devices)
-    with crashes(f"{backend.name}.waivers"):
-        waivers = getattr(backend, "waivers", None)
-    path = None if waivers is None else Path(waivers)
-    return Facts(backend.name, frozenset(backend.capabilities), devices, path)
+    try:
+        name, devices = name_of(backend), devices_of(backend)
+        plain = _plain(name, devices)
+        with crashes(f"{name}.waivers"):
+            waivers = getattr(backend, "waivers", None)
+            path = None if waivers is None else Path(str(Path(waivers)))
+        return Facts(name, claims_of(backend), plain, path)
+    except ProtocolBreach as wrong:
+        raise UsageError(f"the backend is none as the protocol has it: {wrong}") from None
+
+
+def _plain(name: str, listed: Sequence[DeviceInfo]) -> tuple[DeviceInfo, ...]:
+    """Return devices of plain values.
+
+    Raises:
+        UsageError: They cannot be told apart or named.
+    """
+    with crashes(f"what {name}.devices() returned"):
+        try:
+            require(name, listed)
+        except UsageError as error:
+            wrong = error
+        else:
+            return tuple(map(exact.device, listed))
+    raise wrong

@@ -7,31 +7,66 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hettest.backend.protocol import Rejected
-from hettest.errors import BackendCrash, HettestError
+from hettest.errors import BackendCrash, ProtocolBreach
 
 
 @contextmanager
-def crashes(doing: str) -> Iterator[None]:
+def crashes(doing: str, *, may_refuse: bool = False) -> Iterator[None]:
     """Let a `BackendCrash` come of what the implementation raises inside, ``SystemExit`` too.
 
-    A rejection, the kit's own errors and the user's interrupt pass as they are. An implementation
-    that ends the process (``os._exit``, a signal) cannot be held from within.
+    A crash or a breach that is already known to be one, and the user's interrupt pass as they are.
+    An implementation that ends the process (``os._exit``, a signal) cannot be held
+    from within.
 
     Args:
         doing: What it was asked to do, for the message: ``devices()``.
+        may_refuse: Whether a rejection passes too, since a program or its data may be at fault.
     """
     try:
         yield
-    except (KeyboardInterrupt, Rejected, HettestError):
+    except (KeyboardInterrupt, BackendCrash, ProtocolBreach):
         raise
     except BaseException as error:
+        if may_refuse and isinstance(error, Rejected):
+            raise
         raise BackendCrash(f"{doing} raised {named(error)}") from error
 
 
 def named(error: BaseException) -> str:
     """Return the kind and the message of an error in one line."""
-    text = f"{type(error).__name__}: {error}"
+    text = f"{_kind(error)}: {message_of(error)}"
     return next(iter(text.splitlines())).rstrip(": ")
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an error, whose ``__str__`` may do anything, as a plain text."""
+    try:
+        return plain(str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as worse:
+        return f"(its __str__ raised {_kind(worse)})"
+
+
+def plain(text: str) -> str:
+    """Return a text of Python's own class that can be encoded, half a character by its number."""
+    own = str.__str__(text)
+    return own if own.isascii() else own.encode("utf-8", "backslashreplace").decode()
+
+
+def frames_of(error: BaseException) -> str:
+    """Return the traceback of an error, of which any part may do anything when it is printed."""
+    try:
+        return plain("".join(traceback.format_exception(error)).rstrip())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as worse:
+        return f"{named(error)} (its traceback cannot be printed: {_kind(worse)})"
+
+
+def _kind(error: BaseException) -> str:
+    """Return the name of an error's class, whatever the class itself says."""
+    return str(type.__dict__["__name__"].__get__(type(error)))
 
 
 def raised_at(error: BaseException, caller: str) -> str:

@@ -34,7 +34,7 @@ class Words:
         return f"{self.step}, last noted: {self.note}" if self.note else self.step
 
 
-def read(box: mmap.mmap) -> Words:
+def read(box: mmap.mmap | bytes) -> Words:
     """Return what was last written to a black box."""
     return Words(_text(box[:_STEP]), _text(box[_STEP:SIZE]))
 

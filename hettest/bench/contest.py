@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from hettest.backend.calls import compiled, observed
+from hettest.backend.nesting import copied
 from hettest.backend.protocol import Executable, Observation, Options, Purpose, Timing
 from hettest.bench.measurement import CompileSeconds, Costs
 from hettest.bench.rounds import Sides
@@ -20,7 +21,6 @@ from hettest.judge import judge
 from hettest.judge.nesting import leaves, misfit
 from hettest.runner.given import Args, HetFailure, Source, Where, arguments_of, roles_of
 from hettest.runner.het import Het, Prepared, Report
-from hettest.runner.run import copied
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value

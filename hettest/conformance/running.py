@@ -59,6 +59,7 @@ def run(
     Raises:
         UsageError: The backend cannot be loaded, or a device's name is mistyped.
     """
+    _require_apart(session.options)
     try:
         session.check(session.tested.apart)
         _run(items, session, progress)
@@ -77,6 +78,19 @@ def _run(items: Sequence[Item], session: KitSession, progress: Progress) -> None
     with suppress(KeyboardInterrupt):
         for item in progress(items):
             session.ledger.add(session.run(item))
+
+
+def _require_apart(options: HetOptions) -> None:
+    """Find out whether the judge is out of the backend's reach.
+
+    Raises:
+        UsageError: It is not, so that no level could be told from what it says.
+    """
+    if not options.isolated:
+        raise UsageError(
+            "conformance is judged in another process than the backend's, "
+            "and --no-isolate judges in its own"
+        )
 
 
 def quick(items: Sequence[Item], percent: float, seed: int) -> tuple[Sequence[Item], str]:
@@ -119,6 +133,7 @@ def _items_here(devices: Sequence[str]) -> dict[str, Item]:
 
 @contextmanager
 def _opened(options: HetOptions) -> Iterator[KitSession]:
+    _require_apart(options)
     session = KitSession(options)
     try:
         session.check(session.tested.apart)

@@ -21,6 +21,7 @@ from hettest.levels.standing import Standing
 from hettest.options import lacking
 from hettest.outcome import Outcome, Record, Status
 from hettest.report import FORMATS, ReportContent, json_report, makeable
+from hettest.report.counting import counted
 from hettest.report.provenance import packages
 from hettest.waivers.loader import parse as parse_waivers
 
@@ -118,6 +119,7 @@ def _check_report(
     verdict.problems += _profile_problems(made, files)
     verdict.problems += _environment_problems(files)
     verdict.problems += contradictions(content)
+    verdict.problems += _unseparated(content)
     verdict.problems += _waiver_problems(content, files.get(manifest.WAIVERS), trust.today)
     verdict.problems += (f"the run itself had a problem: {text}" for text in content.problems)
     foreign = list(_suite_differences(made))
@@ -128,6 +130,20 @@ def _check_report(
     verdict.problems += _rendered(made, content, files)
     verdict.notes += _uncompared(files)
     verdict.notes += _versions(made)
+
+
+def _unseparated(content: ReportContent) -> Iterator[str]:
+    """Yield what is wrong if the backend could have reached the judge."""
+    if content.in_process is None:
+        yield (
+            f"{manifest.REPORT}: does not say in which process it was judged: a former hettest "
+            "judged in the backend's own, where the backend could change what is found"
+        )
+    elif content.in_process:
+        yield (
+            f"{manifest.REPORT}: {counted(content.in_process, 'item')} judged in the backend's own "
+            "process, where it could change what is found: no evidence"
+        )
 
 
 def _disagreements(made: Manifest, content: ReportContent) -> Iterator[str]:

@@ -6,58 +6,47 @@ of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
 
-import numpy as np
-
-from hettest.expect.situation import Earlier, Situation
-from hettest.judge.nesting import leaves
+from hettest.backend.nesting import leaves
+from hettest.backend.ownership import Ownership
+from hettest.expect.situation import Situation
 from hettest.outcome import Clause, Status
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def check(situation: Situation) -> Iterator[Clause]:
     """Yield one clause if there is anything that stays the caller's."""
-    kept = list(_kept(situation))
-    if not kept and situation.earlier is None:
+    if situation.ownership is None:
         return
-    wrong = [*_wrong(situation, kept), *_changed(situation.earlier)]
+    kept, found = _kept(situation), situation.ownership()
+    if not kept and found.overwritten is None:
+        return
+    wrong = list(_wrong(kept, found))
     if wrong:
         yield Clause("arguments", Status.FAILED, "\n".join(wrong))
     else:
         yield Clause("arguments", Status.PROVEN, "left as they were, and no result shares memory")
 
 
-def _kept(situation: Situation) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """Yield the parameter's name, what it was before, and the array that was handed over."""
+def _kept(situation: Situation) -> Mapping[int, str]:
+    """Return the parameter of each argument's array that was not given away, by its number."""
     function = situation.function
-    triples = zip(function.params, situation.args, situation.handed, strict=False)
-    for index, (param, before, handed) in enumerate(triples):
-        if index not in function.donated:
-            pairs = zip(leaves(before), leaves(handed), strict=True)
-            yield from ((f"%{param.name}", old, new) for old, new in pairs)
+    kept: dict[int, str] = {}
+    number = 0
+    for index, (param, arg) in enumerate(zip(function.params, situation.args, strict=False)):
+        for _ in leaves(arg):
+            if index not in function.donated:
+                kept[number] = f"%{param.name}"
+            number += 1
+    return kept
 
 
-def _wrong(
-    situation: Situation, kept: list[tuple[str, NDArray[Any], NDArray[Any]]]
-) -> Iterator[str]:
-    results = [r for r in leaves(situation.observation.results) if isinstance(r, np.ndarray)]
-    for name, before, handed in kept:
-        if before.tobytes() != handed.tobytes():
+def _wrong(kept: Mapping[int, str], found: Ownership) -> Iterator[str]:
+    for number, name in kept.items():
+        if number in found.written:
             yield f"{name} was written to"
-        for number, result in enumerate(results):
-            if np.may_share_memory(result, handed):
-                yield f"result {number} lies in the memory of {name}"
-
-
-def _changed(earlier: Earlier | None) -> Iterator[str]:
-    """Yield the results of the run before this one that are not what they were."""
-    if earlier is None:
-        return
-    pairs = zip(leaves(earlier.were), leaves(earlier.results), strict=True)
-    for number, (before, after) in enumerate(pairs):
-        if before.tobytes() != after.tobytes():
-            yield f"result {number} of the run before was written to"
+        for result, argument in sorted(found.shared):
+            if argument == number:
+                yield f"result {result} lies in the memory of {name}"
+    for result in sorted(found.overwritten or ()):
+        yield f"result {result} of the run before was written to"

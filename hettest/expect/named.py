@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
+from hettest.backend import exact
+from hettest.backend.calls import name_of
 from hettest.backend.discovery import devices_of, ranges
+from hettest.backend.guard import crashes
 from hettest.backend.protocol import Backend, Observation
 from hettest.case import walk
 from hettest.expect.situation import HOST, Situation
@@ -35,7 +38,10 @@ class Listed:
     @classmethod
     def of(cls, backend: Backend) -> Listed:
         """Ask a backend; raises `BackendCrash` if it raises something instead."""
-        return cls(backend.name, tuple(device.name for device in devices_of(backend)))
+        name = name_of(backend)
+        listed = devices_of(backend)
+        with crashes(f"what {name}.devices() returned"):
+            return cls(name, tuple(exact.device(device).name for device in listed))
 
 
 def unknown(situation: Situation, listed: Listed | None) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
+from hettest.backend.ownership import Ownership
 from hettest.backend.protocol import Observation
 from hettest.case import walk
 from hettest.case.model import Expect
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
 
 HOST = "cpu:0"
 _MOVES = frozenset({"device_copy", "to_vdevice", "hint_on_device", "match_cast"})
-
-
-@final
-@dataclass(frozen=True)
-class Earlier:
-    """What a run before this one gave."""
-
-    results: Value
-    """The very arrays that the backend returned."""
-
-    were: Value
-    """What was in them when it returned them."""
 
 
 @final
@@ -55,11 +44,8 @@ class Situation:
     numbers_hold: bool
     """Whether the numbers in ``expect`` are for this binding."""
 
-    handed: Sequence[Value] = ()
-    """The very arrays that the backend was given; ``args`` holds what was in them before."""
-
-    earlier: Earlier | None = None
-    """The run of the same executable before this one, if the case wants one."""
+    ownership: Callable[[], Ownership] | None = None
+    """Finds out what became of the arguments, and of the results of the run before."""
 
     seed: int = 0
     """For the judge's evaluations with random rounding."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, final
 
+from hettest.backend import exact
 from hettest.backend.facts import Facts
+from hettest.backend.protocol import Rejected
 from hettest.case.expansion import Item
-from hettest.errors import BackendCrash, UsageError
+from hettest.errors import BackendCrash, ProtocolBreach, UsageError
+from hettest.isolation import introduction
+from hettest.isolation.frames import Answer, Malformed
+from hettest.isolation.observations import part
 from hettest.isolation.process import Process, ProcessEnded
+from hettest.isolation.remote import RemoteBackend
 from hettest.limits import Limits
 from hettest.outcome import Outcome, Record
-from hettest.runner.run import unjudged
+from hettest.runner.asked import Asked
+from hettest.runner.run import Environment, run_item, unjudged
 from hettest.runner.story import failure, replay
-from hettest.runner.subject import Asked
 
 _STARTS: Final = 2
 """Processes in a row that may die before their first item; then no more is tried."""
@@ -27,13 +34,19 @@ _LINES: Final = 60
 @final
 @dataclass
 class Isolated:
-    """Runs items in one process after another."""
+    """Runs items in one process after another, and judges here what comes back."""
 
     asked: Asked
     limits: Limits = field(default_factory=Limits)
     _process: Process | None = field(default=None, init=False)
     _served: int = field(default=0, init=False)
-    _facts: Facts | None = field(default=None, init=False)
+    _left: float = field(default=0.0, init=False)
+    """Seconds that the process has left for the item that is run."""
+
+    _end: ProcessEnded | None = field(default=None, init=False)
+    """How the process ended during the item that is run, if it did."""
+
+    _remote: RemoteBackend | None = field(default=None, init=False)
     _failed_starts: list[BackendCrash | UsageError] = field(default_factory=list, init=False)
     _at_close: BackendCrash | None = field(default=None, init=False)
 
@@ -42,12 +55,26 @@ class Isolated:
         if self._failed_starts:
             raise self._failed_starts[-1]  # a backend that hangs would hang once for each item
         self._ready()
-        assert self._facts is not None
-        return self._facts
+        assert self._remote is not None
+        return self._remote.facts
 
     @cached_property
     def unavailable(self) -> Mapping[str, str]:
         return self.facts.unavailable(self.asked.needed or self.asked.devices)
+
+    @cached_property
+    def environment(self) -> Environment:
+        """What judging needs; the backend in it is one that asks the process."""
+        asked = self.asked
+        assert self._remote is not None
+        return Environment(
+            self._remote,
+            asked.backend,
+            asked.devices,
+            self.unavailable,
+            asked.chosen_by,
+            asked.seed,
+        )
 
     def run(self, item: Item) -> Record:
         if self._is_given_up:
@@ -58,15 +85,16 @@ class Isolated:
         except (BackendCrash, UsageError) as error:
             return self._crashed(item, "crash", f"the backend cannot be started: {error}", "")
         self._served += 1
+        self._left, self._end = self.limits.seconds, None
         try:
-            answer = self._ask(process, ("run", item), self.limits.seconds)
-        except ProcessEnded as end:
-            return self._crashed(item, end.stage, str(end), self._drop())
+            record = run_item(item, self.environment)
+            if self._end is None:
+                self._ask(("let go",))
+        except (BackendCrash, ProtocolBreach, Rejected) as wrong:
+            record = self._crashed(item, "crash", str(wrong), "")
+        if self._end is not None:
+            return self._crashed(item, self._end.stage, str(self._end), self._drop())
         printed = _told(process.printed())
-        if "record" not in answer:
-            what = answer.get("crash") or answer.get("usage") or "its process answered nonsense"
-            return self._crashed(item, "crash", what, printed)
-        record = Record.from_json(answer["record"])
         return replace(record, text=f"{record.text}\n{printed}".strip("\n")) if printed else record
 
     def close(self) -> None:
@@ -89,7 +117,7 @@ class Isolated:
         if self._is_given_up:
             raise self._failed_starts[-1]
         try:
-            self._facts = self._start()
+            self._introduce(self._start())
         except (BackendCrash, UsageError) as error:
             self._failed_starts.append(error)
             raise
@@ -102,23 +130,72 @@ class Isolated:
         """Whether too many processes in a row could not be started to try yet another."""
         return len(self._failed_starts) >= _STARTS
 
+    def _introduce(self, facts: Facts) -> None:
+        """Note what the backend of a new process says of itself, from which claims may differ."""
+        if self._remote is None:
+            self._remote = RemoteBackend(facts, facts.capabilities, self._ask, self._refuse)
+        self._remote.facts, self._remote.claims = facts, facts.capabilities
+
     def _start(self) -> Facts:
         self._process, self._served = Process.start(self.asked, self.limits), 0
         try:
-            answer = self._ask(self._process, ("facts",), self.limits.start)
+            answer = self._put(self._process, ("facts",), self.limits.start)
+            wrong = _raised(answer)
+            if wrong is None:
+                return introduction.facts_of(answer)
         except ProcessEnded as end:
-            raise BackendCrash("\n".join(filter(None, (str(end), self._drop())))) from None
-        if "facts" in answer:
-            return Facts.from_json(answer["facts"])
+            raise self._died(end) from None
+        except Malformed as nonsense:
+            raise self._died(self._process.refused(nonsense)) from None
+        except UsageError as error:
+            wrong = error
         self._process.close()
         self._drop()
-        if "usage" in answer:
-            raise UsageError(answer["usage"])
-        raise BackendCrash(answer.get("crash", "its process answered nonsense"))
+        raise wrong if isinstance(wrong, UsageError) else BackendCrash(str(wrong))
 
-    def _ask(self, process: Process, question: tuple[Any, ...], seconds: float) -> dict[str, Any]:
+    def _died(self, end: ProcessEnded) -> BackendCrash:
+        return BackendCrash("\n".join(filter(None, (str(end), self._drop()))))
+
+    def _ask(self, question: tuple[Any, ...]) -> Answer:
+        """Return what the process answers, within the time that the item has left.
+
+        Raises:
+            Rejected: The backend does not accept the program, or the run ended in an error.
+            ProtocolBreach: It returned something that the protocol does not have.
+            BackendCrash: It raised something else, or its process ended.
+        """
+        if self._process is None or self._end is not None:
+            raise BackendCrash(str(self._end or "its process has ended"))
+        started = time.monotonic()
         try:
-            return process.ask(question, seconds)
+            answer = self._put(self._process, question, self._left, self.limits.seconds)
+        except ProcessEnded as end:
+            self._end = end
+            raise BackendCrash(str(end)) from None
+        self._left = max(0.0, self._left - (time.monotonic() - started))
+        assert self._remote is not None
+        claims = self._remote.read(answer, introduction.claims_of)
+        self._remote.claims = self._remote.claims if claims is None else claims
+        wrong = self._remote.read(answer, _raised)
+        if wrong is None:
+            return answer
+        raise BackendCrash(str(wrong)) if isinstance(wrong, UsageError) else wrong
+
+    def _refuse(self, wrong: Malformed) -> BackendCrash:
+        """End the process that answered nonsense, and return what to raise."""
+        assert self._process is not None
+        self._end = self._process.refused(wrong)
+        return BackendCrash(str(self._end))
+
+    def _put(
+        self,
+        process: Process,
+        question: tuple[Any, ...],
+        seconds: float,
+        limit: float | None = None,
+    ) -> Answer:
+        try:
+            return process.ask(question, seconds, limit)
         except ProcessEnded:
             raise
         except BaseException:  # the user's interrupt
@@ -130,15 +207,17 @@ class Isolated:
         process = self._process
         if process is None:
             return
-        answer: dict[str, Any] = {}
+        wrong: Exception | None
         try:
-            answer = self._ask(process, ("close",), self.limits.seconds)
+            wrong = _raised(self._put(process, ("close",), self.limits.seconds))
             process.close()
         except ProcessEnded as end:
-            answer = {"crash": f"{self.asked.backend}.close(): {end}"}
+            wrong = BackendCrash(f"{self.asked.backend}.close(): {end}")
+        except Malformed as nonsense:
+            wrong = BackendCrash(f"{self.asked.backend}.close(): {process.refused(nonsense)}")
         self._drop()
-        if "crash" in answer:
-            self._at_close = self._at_close or BackendCrash(answer["crash"])
+        if wrong is not None:
+            self._at_close = self._at_close or BackendCrash(str(wrong))
 
     def _drop(self) -> str:
         """Forget a process that has ended; return what it printed last, and where it hung."""
@@ -156,6 +235,29 @@ class Isolated:
         story = failure(item, (), None, again).replace("\n", f"\n  crashed: {reason}\n", 1)
         record = unjudged(item, Outcome.CRASHED, first)
         return replace(record, stage=stage, text=f"{story}\n{printed}".rstrip())
+
+
+def _raised(answer: Answer) -> Exception | None:
+    """Return what an answer says that the backend raised, or did wrong; ``None`` if nothing.
+
+    Raises:
+        Malformed: It says that in no form.
+    """
+    data = answer.data
+    if "rejected" in data:
+        parts = part(data, "rejected", dict)
+        message = part(parts, "message", str)
+        try:
+            found = Rejected(parts.get("stage"), parts.get("code"), parts.get("line"), message)  # type: ignore[arg-type] # looked at next
+            return exact.rejection(found)
+        except ProtocolBreach as wrong:
+            raise Malformed(f"answered a rejection, but it {wrong}") from None
+    if "crash" in data:
+        parts = part(data, "crash", dict)
+        return BackendCrash(*(part(parts, name, str) for name in ("message", "reason", "frames")))
+    if "breach" in data:
+        return ProtocolBreach(part(data, "breach", str))
+    return UsageError(part(data, "usage", str)) if "usage" in data else None
 
 
 def _told(printed: str, heading: str = "printed") -> str:

@@ -6,26 +6,24 @@ ending it ends whatever it started.
 
 from __future__ import annotations
 
-import json
-import mmap
 import os
+import pickle
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from hettest.backend import progress
+from hettest.isolation.channel import TICK, Channel
+from hettest.isolation.frames import LENGTH, Answer, Malformed
 from hettest.isolation.memory import resident
 from hettest.isolation.serve import WHERE
 from hettest.limits import Limits, show_bytes, show_excess
-from hettest.runner.subject import Asked
-
-_TICK: Final = 0.05
-"""Seconds between two looks at a process that has not answered."""
+from hettest.runner.asked import Asked
 
 _GRACE: Final = 5.0
 """Seconds that a process has to be gone after it hung up."""
@@ -33,8 +31,8 @@ _GRACE: Final = 5.0
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of a process's output that are kept on disk."""
 
-_ANSWER: Final = 1 << 28
-"""Bytes of the longest answer that is read."""
+_SHOWN: Final = 1 << 20
+"""Bytes of it that are read at once; the last ones."""
 
 
 @final
@@ -55,8 +53,10 @@ class Process:
 
     limits: Limits
     _child: subprocess.Popen[bytes]
-    _pipe: Connection
-    _box: mmap.mmap
+    _pipe: Channel
+    _box: int
+    """The descriptor of its black box. It is read and never mapped: the process may cut it off."""
+
     _output: int
     """The descriptor of the file that takes what the process prints."""
 
@@ -66,13 +66,15 @@ class Process:
     _stacks: int | None = None
     """Where in that file the stacks begin that a process which hangs was asked for."""
 
+    _asked: int = 0
+    """How many questions it has been asked."""
+
     @classmethod
     def start(cls, asked: Asked, limits: Limits) -> Process:
         """Return a process that will load the backend when it is first asked."""
-        ours, theirs = Pipe()
+        ours, theirs = socket.socketpair()
         output, box = _unnamed(os.O_APPEND), _unnamed()
         os.ftruncate(box, progress.SIZE)
-        seen = mmap.mmap(box, progress.SIZE)
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
             f"from hettest.isolation.serve import main; main({theirs.fileno()}, {box})"
@@ -86,32 +88,47 @@ class Process:
             start_new_session=True,
         )
         theirs.close()
-        os.close(box)
-        made = cls(limits, child, ours, seen, output)
+        made = cls(limits, child, Channel(ours), box, output)
         # Should the kit be killed, a process that hangs ends by itself.
-        ours.send((asked, 2 * max(limits.seconds, limits.start) + 60))
+        made._begin((asked, 2 * max(limits.seconds, limits.start) + 60))
         return made
 
-    def ask(self, question: tuple[Any, ...], seconds: float) -> dict[str, Any]:
+    def _begin(self, first: tuple[Any, ...]) -> None:
+        try:
+            self._pipe.send(_pickled(first), _Look(self, self.limits.start, self.limits.start))
+        except OSError:
+            return  # it is gone already; whoever asks it something will say so
+
+    def ask(self, question: tuple[Any, ...], seconds: float, limit: float | None = None) -> Answer:
         """Return the answer to ``question``.
+
+        Args:
+            question: What it is asked.
+            seconds: How long it may take.
+            limit: How long it might have taken all in all, for the message.
 
         Raises:
             ProcessEnded: There is none; the process has been ended.
         """
+        self._asked += 1
+        look = _Look(self, seconds, seconds if limit is None else limit)
         try:
-            self._pipe.send(question)
-            self._wait(seconds)
-            answer = json.loads(self._pipe.recv_bytes(_ANSWER))
+            self._pipe.send(_pickled((self._asked, *question)), look)
+            answer = self._pipe.receive(look)
+            if answer.data.get("number") != self._asked:
+                raise Malformed("wrote into the kit's own pipe")
         except (EOFError, OSError):
             raise self._death() from None
-        except ValueError:
-            raise self._ended("crash", "its process wrote into the kit's own pipe") from None
+        except Malformed as wrong:
+            raise self.refused(wrong) from None
         except BaseException:
             self.kill()
             raise
-        if not isinstance(answer, dict):
-            raise self._ended("crash", "its process wrote into the kit's own pipe")
         return answer
+
+    def refused(self, wrong: Malformed) -> ProcessEnded:
+        """Return the end of a process whose answer is none; it is killed."""
+        return self._ended("crash", f"its process {wrong}")
 
     def printed(self) -> str:
         """Return what the process has printed by itself since this was last asked."""
@@ -127,6 +144,7 @@ class Process:
         return "" if self._stacks is None else self._text(self._stacks, size)
 
     def _text(self, start: int, end: int) -> str:
+        start = max(start, end - _SHOWN)  # a hostile process can make the file as long as it likes
         return os.pread(self._output, end - start, start).decode("utf-8", "replace")
 
     def close(self) -> None:
@@ -145,24 +163,26 @@ class Process:
     def release(self) -> None:
         """Give back the file of its output, when all of it has been taken."""
         os.close(self._output)
-        self._box.close()
+        os.close(self._box)
 
-    def _wait(self, seconds: float) -> None:
-        """Return when the process has answered, or hung up.
+    def look(self, passed: bool, limit: float) -> None:
+        """Find out whether an answer is still to be waited for.
+
+        Args:
+            passed: Whether the time for it has passed.
+            limit: The time that there was, for the message.
 
         Raises:
-            ProcessEnded: It took too long, or too much.
+            ProcessEnded: It is not; the process has taken too long, or too much, or is gone.
         """
-        end = time.monotonic() + seconds
-        while not self._pipe.poll(max(0.0, min(_TICK, end - time.monotonic()))):
-            if time.monotonic() >= end:
-                self._say_where()
-                raise self._ended("timeout", f"no answer within {seconds:g} s")
-            if self._has_gone(0) and not self._pipe.poll(0):
-                raise self._death()
-            self._hold_to_memory()
-            if os.fstat(self._output).st_size > _LONGEST:
-                os.ftruncate(self._output, 0)
+        if passed:
+            self._say_where()
+            raise self._ended("timeout", f"no answer within {limit:g} s")
+        if self._has_gone(0) and not self._pipe.has_more():
+            raise self._death()
+        self._hold_to_memory()
+        if os.fstat(self._output).st_size > _LONGEST:
+            os.ftruncate(self._output, 0)
 
     def _hold_to_memory(self) -> None:
         allowed = self.limits.memory
@@ -188,7 +208,8 @@ class Process:
     def _ended(self, stage: str, how: str | None) -> ProcessEnded:
         """Return the end of the process, which is killed if it is there; ``None`` says how."""
         self.kill()
-        return ProcessEnded(stage, how or _how(self._child.returncode), progress.read(self._box))
+        doing = progress.read(os.pread(self._box, progress.SIZE, 0))
+        return ProcessEnded(stage, how or _how(self._child.returncode), doing)
 
     def _has_gone(self, seconds: float) -> bool:
         """Whether the process ends within so many seconds; it stays to be waited for."""
@@ -206,6 +227,29 @@ class Process:
             os.killpg(self._child.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             return  # macOS refuses for a group whose leader is gone but not waited for
+
+
+@final
+@dataclass
+class _Look:
+    """Looks at a process now and then while it is waited for."""
+
+    process: Process
+    seconds: float
+    limit: float
+    _started: float = field(default_factory=time.monotonic)
+    _next: float = field(default_factory=lambda: time.monotonic() + TICK / 2)
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + TICK / 2
+            self.process.look(now - self._started >= self.seconds, self.limit)
+
+
+def _pickled(question: tuple[Any, ...]) -> bytes:
+    data = pickle.dumps(question)
+    return LENGTH.pack(len(data)) + data
 
 
 def _unnamed(flags: int = 0) -> int:

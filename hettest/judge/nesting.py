@@ -5,39 +5,11 @@ A value of a data type is a tuple that begins with its constructor's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
+from hettest.backend.nesting import leaves, rebuilt
 
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield the arrays in nested tuples, in order; the names of constructors are passed over."""
-    stack = [value]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, tuple):
-            stack.extend(reversed(top))
-        elif not isinstance(top, str):
-            yield top
-
-
-def rebuilt(value: Any, arrays: Iterator[Any]) -> Any:
-    """Return ``value`` with the next of ``arrays`` in place of each array, names as they are."""
-    made: list[Any] = []
-    open_ = [(iter((value,)), made)]
-    while open_:
-        items, made = open_[-1]
-        for item in items:
-            if isinstance(item, tuple):
-                open_.append((iter(item), []))
-                break
-            made.append(item if isinstance(item, str) else next(arrays))
-        else:
-            open_.pop()
-            if open_:
-                open_[-1][1].append(tuple(made))
-    return made[0]
+__all__ = ["leaves", "misfit", "rebuilt"]
 
 
 def misfit(found: object, wanted: object, place: str = "the result") -> str | None:

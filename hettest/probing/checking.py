@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from hettest.isolation.frames import Answer, Malformed
+from hettest.isolation.observations import part
 from hettest.isolation.process import Process, ProcessEnded
 from hettest.limits import Limits
 from hettest.probing.check_catalog import CHECKS, Check
 from hettest.probing.finding import Finding, State
 from hettest.probing.serving import HERE
-from hettest.runner.subject import Asked
+from hettest.runner.asked import Asked
 
 OUTPUT = "output"
 """The last check: standard output belongs to reports."""
@@ -65,12 +67,28 @@ class _Checking:
         except ProcessEnded as end:
             self.drop()
             return Finding(check.name, State.FAILED, str(end))
-        if "value" not in answer:
-            return Finding(check.name, State.FAILED, answer.get("crash", "answered nonsense"))
-        if answer["value"]["printed"]:
-            first = answer["value"]["printed"].splitlines()[0][:60]
+        try:
+            return self._read(check, answer)
+        except Malformed as wrong:
+            told = str(self.process.refused(wrong))
+            self.drop()
+            return Finding(check.name, State.FAILED, told)
+
+    def _read(self, check: Check, answer: Answer) -> Finding:
+        """Return the finding that an answer says; raises `Malformed` if it says none."""
+        if "crash" in answer.data:
+            return Finding(
+                check.name, State.FAILED, part(part(answer.data, "crash", dict), "message", str)
+            )
+        value = part(answer.data, "value", dict)
+        printed, found = part(value, "printed", str), part(value, "finding", dict)
+        if printed.strip():
+            first = printed.strip().splitlines()[0][:60]
             self.printed.append(f"during {check.name}: {first!r}")
-        return Finding.from_json(answer["value"]["finding"])
+        state = part(found, "state", str)
+        if state not in set(State):
+            raise Malformed(f"answered state {state!r}, expected one of {', '.join(State)}")
+        return Finding(check.name, State(state), part(found, "detail", str))
 
     def output(self) -> Finding:
         """Return whether anything was printed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, final
@@ -37,10 +36,6 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         return {"check": self.check, "state": self.state.value, "detail": self.detail}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        return cls(data["check"], State(data["state"]), data["detail"])
 
     def __str__(self) -> str:
         first, *rest = self.detail.splitlines() or [""]

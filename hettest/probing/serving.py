@@ -11,19 +11,19 @@ from typing import Any
 from hettest.backend import progress
 from hettest.backend.guard import named
 from hettest.errors import BackendCrash, ProtocolBreach, UsageError
+from hettest.isolation.host import Host
 from hettest.probing.check_catalog import CHECKS, Check
 from hettest.probing.finding import Failed, Finding, NotApplicable, State
 from hettest.probing.specimen import Specimen
-from hettest.runner.subject import InProcess
 
 HERE = f"{__name__}:check"
 
 
-def check(subject: InProcess, number: int, devices: list[str]) -> dict[str, Any]:
+def check(host: Host, number: int, devices: list[str]) -> dict[str, Any]:
     """Make one check.
 
     Args:
-        subject: The process's backend, as it was asked for.
+        host: The process's backend, as it was asked for.
         number: Which of `CHECKS`.
         devices: The devices to check; empty for the backend's own choice.
 
@@ -33,7 +33,7 @@ def check(subject: InProcess, number: int, devices: list[str]) -> dict[str, Any]
     output = _own_output()
     chosen = CHECKS[number]
     progress.step(f"check: {chosen.name}")
-    found = finding_of(chosen, _specimen(subject.asked.backend, tuple(devices)))
+    found = finding_of(chosen, _specimen(host.asked.backend, tuple(devices)))
     sys.stdout.flush()
     return {"finding": found.to_json(), "printed": _taken(output)}
 

@@ -13,8 +13,8 @@ from hettest.outcome import Outcome, Record, computed_wrong
 from hettest.probing.choosing import Choice, choices, is_computed
 from hettest.probing.support import Support, Survey, Tried
 from hettest.probing.widened import name_of
+from hettest.runner.asked import Asked
 from hettest.runner.cases import CaseData
-from hettest.runner.subject import Asked
 
 Progress: TypeAlias = Callable[[Sequence[Choice]], Iterable[Choice]]
 

@@ -59,6 +59,10 @@ class ReportContent:
     partial: str = ""
     """Why the run is no evidence of conformance, such as that it was of a sample; else empty."""
 
+    in_process: int | None = None
+    """How many items were judged in the backend's own process, where it could have changed the
+    judge; ``None`` where that was not noted."""
+
     seed: int | None = None
     """What chose the random parts of the run; ``None`` if nothing was random."""
 

@@ -50,6 +50,7 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
     for title, lines in (
         ("no evidence of conformance", filter(None, [content.partial])),
         ("levels", levels(content)),
+        ("judged in the backend's own process", _in_process(content)),
         ("ran on", _devices(content)),
         ("items", _counts(content)),
         ("problems", content.problems),
@@ -74,6 +75,12 @@ def levels(content: ReportContent) -> Iterator[str]:
     about = [s for s in content.standings if any(rung.selected for rung in s.rungs)]
     for standing in about or content.standings:
         yield from _standing(standing, content.devices)
+
+
+def _in_process(content: ReportContent) -> Iterator[str]:
+    """Yield how many items rest on the backend's honesty, since it could reach the judge."""
+    if content.in_process:
+        yield f"{counted(content.in_process, 'item')}; shows faults, and is no evidence for others"
 
 
 def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
-from hettest.backend.calls import compiled, observed
+from hettest.backend.calls import claims_of, compiled, observed
 from hettest.backend.discovery import devices_of
 from hettest.backend.guard import named
+from hettest.backend.nesting import copied
+from hettest.backend.ownership import Kept, ownership
 from hettest.backend.protocol import (
     Backend,
     Copy,
@@ -48,7 +50,6 @@ from hettest.runner.given import (
     roles_of,
 )
 from hettest.runner.program import ModuleProgram, TextProgram
-from hettest.runner.run import copied
 from hettest.runner.story import executed
 
 if TYPE_CHECKING:
@@ -222,8 +223,9 @@ class Het:
         """As `check`, for a program that was compiled by `prepare`."""
         module = prepared.program.module
         given = arguments_of(module, entry, args)
-        handed = copied(given)
-        placed = _run(prepared.placed, entry, handed, show(prepared.binding))
+        fresh = copied(given)
+        placed = _run(prepared.placed, entry, fresh, show(prepared.binding))
+        kept = Kept.of(fresh, given, placed.results)
         alone = _run(prepared.cpu_only, entry, copied(given), "the CPU alone")
         situation = Situation(
             module=module,
@@ -237,10 +239,10 @@ class Het:
             observation=placed,
             baseline=lambda: alone,
             numbers_hold=False,
-            handed=handed,
+            ownership=lambda: ownership(kept),
         )
         listed = Listed.of(self.backend)
-        clauses = list(kept_claims(situation, self.backend.capabilities, listed))
+        clauses = list(kept_claims(situation, claims_of(self.backend), listed))
         clauses += _checked(situation)
         if any(c.status is Status.FAILED for c in clauses):
             wrong = next(c for c in clauses if c.status is Status.FAILED)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from hettest.backend.calls import compiled, observed
-from hettest.backend.guard import crashes, named
+from hettest.backend.calls import claims_of, compiled, observed
+from hettest.backend.guard import frames_of, named
+from hettest.backend.nesting import copied
+from hettest.backend.ownership import Kept, Ownership, TellsOwnership, ownership
 from hettest.backend.protocol import (
     Backend,
     Executable,
@@ -33,8 +34,7 @@ from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
 from hettest.expect.named import Listed
-from hettest.expect.situation import Earlier, Situation
-from hettest.judge.nesting import leaves, rebuilt
+from hettest.expect.situation import Situation
 from hettest.language import Module
 from hettest.outcome import Clause, Outcome, Record, Status, worst
 from hettest.runner.cases import CaseData, arguments, literal
@@ -114,8 +114,7 @@ class Environment:
 
     @cached_property
     def _claimed(self) -> frozenset[str]:
-        with crashes(f"{self.backend_name}.capabilities"):
-            return frozenset(self.backend.capabilities)
+        return claims_of(self.backend)
 
     @property
     def claims(self) -> frozenset[str]:
@@ -125,9 +124,8 @@ class Environment:
             BackendCrash: It cannot be asked.
             ProtocolBreach: It claims something else by now, so that no outcome could be trusted.
         """
-        with crashes(f"{self.backend_name}.capabilities"):
-            now = frozenset(self.backend.capabilities)
-        changed = sorted(map(str, now ^ self._claimed))
+        now = claims_of(self.backend)
+        changed = sorted(now ^ self._claimed)
         if changed:
             raise ProtocolBreach(f"its capabilities changed during the run: {', '.join(changed)}")
         return self._claimed
@@ -209,7 +207,8 @@ class _Run:
             return self._story(Outcome.FAILED, f"backend: {error}", stage="backend")
         except BackendCrash as error:
             cause = error.__cause__ or error
-            return self._raised(Outcome.CRASHED, named(cause), cause, stage="crash")
+            reason = error.reason or named(cause)
+            return self._raised(Outcome.CRASHED, reason, error.frames or cause, stage="crash")
         except Exception as error:  # all calls into the implementation are guarded: it is our own
             reason = f"the kit itself raised {named(error)}; please report it"
             return self._raised(Outcome.FAILED, reason, error, stage="kit")
@@ -274,12 +273,12 @@ class _Run:
         if module is None:
             raise CaseError([])
         args = arguments(case, run, module)
-        handed, earlier = copied(args), None
         claims = self.environment.claims
         rejected: Rejected | None = None
+        before, kept = None, None
         try:
-            earlier = _run_before(executable, case, run, module)
-            self.observation = observed(executable, run.entry, handed)
+            before = _run_before(executable, case, run, module)
+            self.observation, kept = _watched(executable, run.entry, args)
         except Rejected as found:
             rejected = found
         if run.error is not None:
@@ -301,9 +300,8 @@ class _Run:
             observation=self.observation,
             baseline=self._baseline(run.entry, run.name, args),
             numbers_hold=item.is_straight,
-            handed=handed,
+            ownership=partial(_ownership, executable, kept, before),
             seed=self.environment.seed,
-            earlier=earlier,
             doubled=self._doubled(run, args),
         )
         yield from kept_claims(situation, claims, self.environment.listed)
@@ -368,8 +366,10 @@ class _Run:
         reason = f"{first.name}: {first.detail.splitlines()[0]}"
         return self._story(Outcome.FAILED, reason, clauses, self.refused_at)
 
-    def _raised(self, outcome: Outcome, reason: str, error: BaseException, stage: str) -> _End:
-        frames = "".join(traceback.format_exception(error)).rstrip()
+    def _raised(
+        self, outcome: Outcome, reason: str, error: BaseException | str, stage: str
+    ) -> _End:
+        frames = error if isinstance(error, str) else frames_of(error)
         end = self._story(outcome, reason, stage=stage)
         return replace(end, text=f"{end.text}\n{frames}")
 
@@ -386,6 +386,15 @@ class _Run:
         return _End(outcome, reason, clauses, text, stage=stage)
 
 
+@final
+@dataclass(frozen=True)
+class _Before:
+    """The run that was made before the one that is judged."""
+
+    kept: Kept | None
+    """Its arrays, if they are in this process."""
+
+
 def _telling(clause: Clause) -> int:
     return _TELLING.index(clause.name)
 
@@ -395,7 +404,25 @@ def _stage(rejected: Rejected) -> str:
     return "compile" if rejected.stage in diagnostics.BEFORE_RUN else "run"
 
 
-def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> Earlier | None:
+def _watched(
+    executable: Executable, entry: str, args: Sequence[Value]
+) -> tuple[Observation, Kept | None]:
+    """Make a run on fresh arrays; return what it showed, and those arrays if they are here."""
+    fresh = copied(args)
+    seen = observed(executable, entry, fresh)
+    is_here = not isinstance(executable, TellsOwnership)
+    return seen, Kept.of(fresh, args, seen.results) if is_here else None
+
+
+def _ownership(executable: Executable, kept: Kept | None, before: _Before | None) -> Ownership:
+    """Return what became by now of what belongs to the caller."""
+    if isinstance(executable, TellsOwnership):
+        return executable.ownership(after_another=before is not None)
+    assert kept is not None
+    return ownership(kept, None if before is None else before.kept)
+
+
+def _run_before(executable: Executable, case: Case, run: Run, module: Module) -> _Before | None:
     """Make the run that the case wants before ``run``, and return what came of it, if anything.
 
     An error that it is to end in is well.
@@ -404,17 +431,12 @@ def _run_before(executable: Executable, case: Case, run: Run, module: Module) ->
     if before is None:
         return None
     try:
-        results = observed(executable, before.entry, arguments(case, before, module)).results
+        _, kept = _watched(executable, before.entry, arguments(case, before, module))
     except Rejected:
         if before.error is None:
             raise
         return None
-    return Earlier(results, *copied((results,)))
-
-
-def copied(args: Sequence[Value]) -> tuple[Value, ...]:
-    """Return fresh arrays, so that an implementation that writes to them changes no one else's."""
-    return tuple(rebuilt(arg, (array.copy() for array in leaves(arg))) for arg in args)
+    return _Before(kept)
 
 
 def _advised(

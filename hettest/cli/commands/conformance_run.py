@@ -16,7 +16,7 @@ from hettest.conformance import running, writing
 from hettest.devicemap import parse_devices
 from hettest.errors import UsageError
 from hettest.levels import profile as profiles
-from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
+from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions, require_isolation
 from hettest.report import text
 from hettest.session import KitSession
 
@@ -68,7 +68,11 @@ def run(
 def options(
     devices: tuple[str, ...], backend: str, waivers: Path | None, seed: int = 0
 ) -> HetOptions:
-    """Return what a run of conformance items is asked for with."""
+    """Return what a run of conformance items is asked for with: apart, whatever the backend.
+
+    Raises:
+        UsageError: This system cannot isolate them.
+    """
     return HetOptions(
         devices=devices,
         binding=None,
@@ -77,6 +81,7 @@ def options(
         level=None,
         reports=(),
         update_golden=False,
+        isolate=require_isolation(True),
         waivers=waivers,
         seed=seed,
     )

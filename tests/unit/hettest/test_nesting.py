@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hettest.backend.nesting import copied
 from hettest.judge.nesting import leaves, misfit, rebuilt
 from hettest.language import oracle
-from hettest.runner.run import copied
 from reference_vm.text import parse
 
 A = np.zeros(2)

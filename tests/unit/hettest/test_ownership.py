@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hettest.backend.ownership import Kept, ownership
 from hettest.backend.protocol import Memory, Observation
 from hettest.case.model import Expect
 from hettest.expect import arguments, memory
@@ -39,7 +40,7 @@ def _situation(
         observation=Observation(results=results, memory=used),
         baseline=lambda: None,
         numbers_hold=False,
-        handed=(handed,),
+        ownership=lambda: ownership(Kept.of((handed,), (_untouched(),), results)),
     )
 
 

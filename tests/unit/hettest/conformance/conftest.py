@@ -50,11 +50,11 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profile]:
 
 
 def options(backend: str) -> HetOptions:
-    return HetOptions(PAIR, None, backend, "incomplete", None, (), False, isolate=False)
+    return HetOptions(PAIR, None, backend, "incomplete", None, (), False, isolate=True)
 
 
 def run(profile: Profile, backend: str = "reference_vm") -> ReportContent:
-    """Return the report of a run of the profile, in this process."""
+    """Return the report of a run of the profile."""
     items = running.items_of(profile, PAIR)
     return running.run(KitSession(options(backend)), profile, items, list)
 

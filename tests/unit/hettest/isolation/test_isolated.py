@@ -14,7 +14,7 @@ from hettest.errors import BackendCrash, UsageError
 from hettest.isolation import Isolated
 from hettest.limits import Limits
 from hettest.outcome import Outcome, Record
-from hettest.runner.subject import Asked
+from hettest.runner.asked import Asked
 from tests.unit.hettest.case.written import PROGRAM, text, write
 from tests.unit.hettest.moody import MOODS
 
