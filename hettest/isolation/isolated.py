@@ -31,6 +31,10 @@ _LINES: Final = 60
 """Lines of what a process printed that a record shows; the last ones."""
 
 
+_WIDTH: Final = 2000
+"""Characters of each of those lines."""
+
+
 @final
 @dataclass
 class Isolated:
@@ -266,4 +270,5 @@ def _told(printed: str, heading: str = "printed") -> str:
     if not lines:
         return ""
     cut = [f"    … {len(lines) - _LINES} lines before …"] if len(lines) > _LINES else []
-    return "\n".join([f"  {heading}:", *cut, *(f"    {line}" for line in lines[-_LINES:])])
+    shown = (f"    {exact.cut(line, _WIDTH)}" for line in lines[-_LINES:])
+    return "\n".join([f"  {heading}:", *cut, *shown])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from hettest.backend import progress
 from hettest.backend.protocol import DeviceInfo, Options, Program
+from hettest.isolation.frames import HEAD, MAGIC, pack
 from tests.unit.hettest import fake_backend
 
 HANGS = "MOODY_HANGS"
@@ -56,6 +58,39 @@ def _scribble() -> None:
             continue
 
 
+def _halve() -> None:
+    for descriptor in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                os.write(descriptor, HEAD.pack(MAGIC, 100, 0) + b'{"')
+        except OSError:
+            continue
+    time.sleep(3600)
+
+
+def _answer_in_advance() -> None:
+    for descriptor in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                os.write(descriptor, b"".join(pack({"number": 1, "facts": {}})))
+        except OSError:
+            continue
+
+
+def _cut_off() -> None:
+    for descriptor in range(3, 64):
+        try:
+            os.ftruncate(descriptor, 0)
+        except OSError:
+            continue
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _inflate() -> None:
+    os.ftruncate(1, 1 << 36)
+    os._exit(5)
+
+
 def _fork() -> None:
     os.fork()
 
@@ -71,6 +106,10 @@ MOODS = {
     "fills": _fill,
     "chats": _chat,
     "scribbles": _scribble,
+    "halves": _halve,
+    "answers_in_advance": _answer_in_advance,
+    "cuts_off": _cut_off,
+    "inflates": _inflate,
     "forks": _fork,
     "interrupts": _interrupt,
 }

@@ -55,6 +55,10 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Record
         ("hangs", "no answer within 3 s during: compile for", "timeout"),
         ("fills", "its process held ", "crash"),
         ("scribbles", "its process wrote into the kit's own pipe", "crash"),
+        ("halves", "no answer within 3 s during: compile for", "timeout"),
+        ("answers_in_advance", "its process wrote into the kit's own pipe", "crash"),
+        ("cuts_off", "its process was killed by SIGKILL", "crash"),
+        ("inflates", "its process ended itself with exit code 5", "crash"),
         ("interrupts", "raised KeyboardInterrupt", "crash"),
     ],
 )
