@@ -293,11 +293,14 @@ def _array(field: str, value: Any) -> Any:
     """Return a plain array in the memory of ``value``; a scalar of NumPy stays one."""
     import numpy as np
 
-    array = np.ndarray.view(value, np.ndarray) if _is(value, (np.ndarray,)) else np.asarray(value)
+    is_scalar = not _is(value, (np.ndarray,))
+    array = np.asarray(value) if is_scalar else value
+    if type(array) is not np.ndarray:
+        array = np.ndarray.view(array, np.ndarray)
     if not _is_numeric(array.dtype):
         kind = str(array.dtype) if array.dtype.isbuiltin else "another kind of element"
         raise _breach(f"{field} hold an array of {kind}, expected one of numbers or bools")
-    return array if _is(value, (np.ndarray,)) else array[()]
+    return array[()] if is_scalar else array
 
 
 def _is_numeric(dtype: Any) -> bool:
