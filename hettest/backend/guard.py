@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from hettest.backend.protocol import Rejected
 from hettest.errors import BackendCrash, ProtocolBreach
+from hettest.files import encodable
 
 
 @contextmanager
@@ -50,8 +51,7 @@ def message_of(error: BaseException) -> str:
 
 def plain(text: str) -> str:
     """Return a text of Python's own class that can be encoded, half a character by its number."""
-    own = str.__str__(text)
-    return own if own.isascii() else own.encode("utf-8", "backslashreplace").decode()
+    return encodable(str.__str__(text))
 
 
 def frames_of(error: BaseException) -> str:

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
+from hettest.files import cleaned, encodable
+
 if TYPE_CHECKING:
     from hettest.backend.protocol import Array
 
@@ -98,7 +100,7 @@ def unpack(text: bytes, block: bytes) -> Answer:
     try:
         data = json.loads(text, parse_constant=_refuse)
         if b"\\ud" in text or b"\\uD" in text:
-            data = _printable(data)
+            data = cleaned(data, encodable)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"answered what is no JSON: {error}") from None
     if not isinstance(data, dict):
@@ -111,15 +113,6 @@ def kind(value: object) -> str:
     """Return what a piece of JSON is, for messages."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
     return "null" if value is None else names.get(type(value), "a number")
-
-
-def _printable(data: Any) -> Any:
-    """Return plain data whose texts can be encoded: half a character is shown by its number."""
-    if isinstance(data, dict):
-        return {_printable(key): _printable(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_printable(item) for item in data]
-    return data.encode("utf-8", "backslashreplace").decode() if isinstance(data, str) else data
 
 
 def _refuse(constant: str) -> NoReturn:

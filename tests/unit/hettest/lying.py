@@ -204,9 +204,11 @@ def agree() -> None:
             module.run_item = run_item  # type: ignore[attr-defined]
         if name.startswith(("hettest.expect.", "hettest.judge.")) and hasattr(module, "check"):
             module.check = check  # type: ignore[attr-defined]
-    catalog.CHECKS = run.CHECKS = ()  # type: ignore[misc]
+    for judging in (catalog, run):
+        judging.CHECKS = ()
     outcome.Record.to_json = lambda self: {"outcome": "passed"}  # type: ignore[method-assign]
-    outcome.worst = run.worst = lambda clauses: outcome.Status.PROVEN
+    for judging in (outcome, run):
+        judging.worst = lambda clauses: outcome.Status.PROVEN
     os.environ["HETTEST_OUTCOME"] = "passed"
     sys.modules["numpy.testing"] = types.ModuleType("numpy.testing")
 

@@ -41,9 +41,10 @@ JUNK: tuple[Any, ...] = (
 
 def seen() -> Observation:
     """An observation with everything in it that one may show."""
-    arrays = [np.arange(3).astype(dtype) for dtype in DTYPES]
+    arrays: list[Any] = [np.arange(3).astype(dtype) for dtype in DTYPES]
+    results: Any = (arrays[0], ("Cons", arrays[6], ("Nil",)), np.float32(2), ())
     return Observation(
-        results=(arrays[0], ("Cons", arrays[6], ("Nil",)), np.float32(2), ()),
+        results=results,
         executions=(Execution("add", ("main/%s", "main/%t"), "cpu:0"),),
         copies=(Copy("cpu:0", "sim:0", "main/%s", 12, "read", "main/%t", 2), Copy("a:0", "b:0")),
         memory={"cpu:0": Memory(0, 1, 2)},

@@ -53,8 +53,10 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[Item, ...]:
 
 
 def test_a_judge_that_is_patched_in_its_process_judges_nothing(one: tuple[Item, ...]) -> None:
-    (record,) = ends("Reaches:what=judge", one)
+    found = ends("Reaches:what=judge", one)
 
+    assert not isinstance(found, str), found
+    (record,) = found
     assert record.outcome is Outcome.FAILED
     assert record.reason.startswith("values: expected: result 0")
     require_honest(record)
