@@ -20,6 +20,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np  # noqa: F401 - loaded before the first item's time begins
+
 from hettest.backend import progress
 from hettest.isolation.frames import LENGTH, pack
 from hettest.isolation.host import Host, crash
