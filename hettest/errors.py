@@ -17,6 +17,11 @@ class UsageError(HettestError):
 
 
 @final
+class MissingDevice(HettestError):
+    """A device that a test asks for is not there; names it and says exactly why."""
+
+
+@final
 class BackendCrash(HettestError):
     """The implementation raised something other than a rejection, which is the error's cause."""
 

@@ -106,6 +106,17 @@ def limits(timeout: str | None, memory: str | None, batch: str | None) -> Limits
     )
 
 
+def require_policy(policy: str) -> str:
+    """Return what is to become of items whose devices are missing.
+
+    Raises:
+        UsageError: There is no such policy.
+    """
+    if policy not in POLICIES:
+        raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
+    return policy
+
+
 def require_isolation(isolate: bool | None) -> bool | None:
     """Return what was asked for.
 

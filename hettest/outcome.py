@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, final
+from typing import Any, Final, final
 
 
 class Outcome(StrEnum):
@@ -37,6 +37,9 @@ class Status(StrEnum):
 
     ADVISORY = "advisory"
     """Differs from what only we have pinned; shown, never counted."""
+
+    WAIVED = "waived"
+    """Failed, and a waiver says that it would, in an item that fails in something else too."""
 
 
 class Evidence(StrEnum):
@@ -271,6 +274,20 @@ class Record:
             waiver=data.get("waiver", ""),
             **{name: tuple(data.get(name, ())) for name in _LISTS},
         )
+
+
+_TELLING: Final = (
+    *("diagnostics", "values", "arguments", "backend", "arrivals", "placement", "evidence"),
+    *("copies", "moved", "memory"),
+)
+"""Of several clauses the first of these says most: variables and devices, and last what was only
+counted."""
+
+
+def headline(clauses: Iterable[Clause]) -> str:
+    """Return in one line what the clause says that says most of those given."""
+    first = min(clauses, key=lambda clause: _TELLING.index(clause.name))
+    return f"{first.name}: {next(iter(first.detail.splitlines()), '')}"
 
 
 _LISTS = ("proves", "requires", "lacks", "devices")

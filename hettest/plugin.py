@@ -16,7 +16,7 @@ import pytest
 from hettest import items as ours
 from hettest import narrowing, options, registration, workers
 from hettest.bench.hooks import AsBenchmarks, timing_lines, with_timing
-from hettest.errors import BackendCrash, HettestError, UsageError
+from hettest.errors import BackendCrash, HettestError, MissingDevice, UsageError
 from hettest.files import cleaned, encodable, one_line, printable
 from hettest.fixtures import (
     _het_accelerator,
@@ -96,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     config.pluginmanager.register(AsBenchmarks(), "hettest-benchmarks")
     config.pluginmanager.register(narrowing.Watch(), "hettest-watch")
+    config.pluginmanager.register(_MissingDevices(), "hettest-missing-devices")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -184,6 +185,28 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         record = Record(item.nodeid, Outcome.NOT_RUN, str(busy))
     if record is not None:
         ours.conclude(item, record)
+
+
+class _MissingDevices:
+    """A plugin around setup and call: a device that a test itself asks for may be missing too."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        return (yield from _by_policy(item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        return (yield from _by_policy(item))
+
+
+def _by_policy(item: pytest.Item) -> Generator[None, Any, Any]:
+    """End a test as the policy says that asks for a device which is missing."""
+    try:
+        return (yield)
+    except MissingDevice as missing:
+        kit = item.config.stash[KEY]
+        record = kit.missing_record(Record(item.nodeid, Outcome.NOT_RUN, ""), str(missing))
+        return ours.conclude(item, record)
 
 
 def _ended_before(item: pytest.Item, kit: KitSession) -> Record | None:
@@ -294,7 +317,8 @@ def pytest_terminal_summary(
         terminalreporter.section("hettest benchmarks")
     for line in timed:
         _say(terminalreporter, line)
-    if not kit.options.devices or not (kit.ledger.records or kit.ledger.deselected):
+    missed = [r for r in kit.ledger.in_order() if r.outcome is Outcome.NOT_RUN]
+    if not ((kit.options.devices and (kit.ledger.records or kit.ledger.deselected)) or missed):
         return
     if exitstatus in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         return  # nothing was settled

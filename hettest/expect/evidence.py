@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from hettest.expect import meter, transfers
 from hettest.expect.placement import wanted
 from hettest.expect.situation import Situation
+from hettest.expect.unplaced import devices_of_unplaced
 from hettest.outcome import Clause, Evidence, Status
 
 Part: TypeAlias = Callable[[Situation], Iterator[str]]
@@ -68,10 +69,10 @@ def _against(situation: Situation) -> Iterator[str]:
 def graded(situation: Situation, clauses: Iterable[Clause]) -> list[Clause]:
     """Return the clauses, those on placement and copies with their grades.
 
-    With a single device there is nothing to be known, and no grade.
+    On the host alone there is nothing to be known, and no grade.
     """
     found = list(clauses)
-    if len({*situation.binding.values(), situation.default}) < 2:
+    if not situation.has_accelerators:
         return found
     contradicted = any(c.name == "evidence" and c.status is Status.FAILED for c in found)
     return [
@@ -110,8 +111,12 @@ def _grade_of_placement(situation: Situation) -> Evidence:
 
 
 def _placed(situation: Situation) -> Sequence[str]:
-    """Return the placed variables that ran; all of them where the backend reports none."""
+    """Return the variables that ran and whose place is checked.
+
+    Where the backend reports nothing, all that are requested.
+    """
     names = wanted(situation)
     if situation.observation.executions is None:
         return list(names)
-    return [name for name in names if situation.made_on.get(name)]
+    every = dict.fromkeys((*names, *devices_of_unplaced(situation)))
+    return [name for name in every if situation.made_on.get(name)]

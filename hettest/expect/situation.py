@@ -12,7 +12,7 @@ from hettest.backend.protocol import Observation
 from hettest.case import walk
 from hettest.case.model import Expect
 from hettest.devicemap import Binding
-from hettest.language import Module, nodes
+from hettest.language import Module, VirtualDevice, nodes
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
@@ -57,6 +57,15 @@ class Situation:
     def device(self, role: str) -> str:
         """Return the device that a role is bound to; an unbound ``host`` is the host."""
         return self.binding.get(role, HOST)
+
+    def device_of(self, place: VirtualDevice) -> str:
+        """Return the device that a suffix or a type of the program names."""
+        return self.device(place.role) if place.device is None else str(place.device)
+
+    @property
+    def has_accelerators(self) -> bool:
+        """Whether the run is to use any device beside the host."""
+        return not {*self.binding.values(), self.default} <= {HOST}
 
     @property
     def function(self) -> nodes.Function:

@@ -7,21 +7,26 @@ its reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from hettest.case import walk
 from hettest.expect.situation import Situation
 from hettest.judge import Verdict, judge
 from hettest.judge.nesting import leaves, misfit
-from hettest.language import CompileError, DiagnosticError
+from hettest.language import CompileError, DiagnosticError, Module, Trait, nodes, operators
 from hettest.outcome import Clause, Measure, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hettest.backend.protocol import Value
+    from hettest.language import Estimate
+
+
+_MOVING: Final = (Trait.INJECTIVE, Trait.VIEW, Trait.MOVES_DATA, Trait.METADATA, Trait.HOST)
 
 
 def check(situation: Situation) -> Iterator[Clause]:
@@ -35,7 +40,7 @@ def check(situation: Situation) -> Iterator[Clause]:
     except DiagnosticError as error:
         yield _without_oracle(situation, error)
         return
-    zeros = list(_zeros(situation)) if expect.signed_zeros and verdict.holds else []
+    zeros = list(_zeros(situation, verdict.estimates)) if verdict.holds else []
     failures = [f"{c.name}: {c.detail}" for c in verdict.failures] + zeros
     measures = tuple(_measures(verdict))
     if failures:
@@ -86,19 +91,55 @@ def _measures(verdict: Verdict) -> Iterator[Measure]:
         yield Measure(check.name, check.status.value, worst, check.undecided)
 
 
-def _pairs(situation: Situation) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    if situation.expected is None:
-        return []
+def _zeros(situation: Situation, estimates: Sequence[Estimate]) -> Iterator[str]:
+    """Yield the first zero of each result whose sign is another one than is known.
+
+    Signs count where the case says so, and in programs that only move data. They are the case's
+    own, and the oracle's where it is sure; without its estimates only the former are known.
+    """
     found = list(leaves(situation.observation.results))
-    return list(zip(found, leaves(situation.expected), strict=False))
+    stated = situation.expect.values.signed_zeros
+    every = stated or _only_moves(situation.module)
+    for number, (array, known) in enumerate(zip(found, estimates, strict=bool(estimates))):
+        if known.dtype.is_float and every:
+            yield from _wrong_zeros(number, array, known.value, _has_known_sign(known))
+    if situation.expected is not None and stated:
+        for number, pair in enumerate(zip(found, leaves(situation.expected), strict=True)):
+            yield from _wrong_zeros(number, *pair, pair[1] == 0)
 
 
-def _zeros(situation: Situation) -> Iterator[str]:
-    for number, (found, expected) in enumerate(_pairs(situation)):
-        zero = (found == 0) & (expected == 0)
-        wrong = np.argwhere(zero & (np.signbit(found) != np.signbit(expected)))
-        if wrong.size:
-            yield f"result {number}, element {wrong[0].tolist()}: a zero of the other sign"
+def _only_moves(module: Module) -> bool:
+    """Whether every element of a result is one of an argument, to the bit."""
+    calls = [
+        operators().get(binding.value.op)
+        for function in module.functions
+        for binding in walk.bindings(function)
+        if isinstance(binding.value, nodes.Call)
+    ]
+    return all(op is not None and any(map(op.has, _MOVING)) for op in calls)
+
+
+def _has_known_sign(estimate: Estimate) -> NDArray[np.bool_]:
+    """Return where every right run has one sign: of exact values, and of those beyond their error.
+
+    A sum that rounding may take to either side of zero has none.
+    """
+    known: NDArray[np.bool_] = (estimate.errors == 0) | (np.abs(estimate.value) > estimate.errors)
+    return known
+
+
+def _wrong_zeros(
+    number: int, found: NDArray[Any], known: NDArray[Any], sure: NDArray[np.bool_]
+) -> Iterator[str]:
+    with np.errstate(invalid="ignore"):  # a NaN whose bits would signal
+        zeros = (found == 0) & sure
+    wrong = np.argwhere(zeros & (np.signbit(found) != np.signbit(known)))
+    if wrong.size:
+        place = tuple(wrong[0].tolist())
+        yield (
+            f"result {number}, element {list(place)}: a zero of the other sign, found "
+            f"{found[place]}, expected {'-' if np.signbit(known[place]) else '+'}0"
+        )
 
 
 def _loosely(situation: Situation, expected: Value, ulps: float, reason: str) -> Clause:
@@ -114,6 +155,9 @@ def _loosely(situation: Situation, expected: Value, ulps: float, reason: str) ->
             failed = (Measure("expected", "fails"),)
             detail = f"result {number}: {wrong}, {loosened}"
             return Clause("values", Status.FAILED, detail, measures=failed)
+    sign = next(_zeros(situation, ()), None)
+    if sign is not None:
+        return Clause("values", Status.FAILED, sign, measures=(Measure("expected", "fails"),))
     worst = max((_apart(array, want) for array, want in pairs), default=0.0) / (ulps or 1.0)
     held = (Measure("expected", "holds", worst),)
     return Clause("values", Status.PROVEN, f"as expected, {loosened}", measures=held)

@@ -204,7 +204,7 @@ def judge(
 
     checks.append(_anchor(base_estimates, base_pairs, runs))
     checks.append(_bound(estimates, pairs))
-    return Verdict(tuple(checks))
+    return Verdict(tuple(checks), tuple(estimates))
 
 
 def _form(result: Any, seen: Any) -> Check:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import final
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from hettest.language import Estimate
 
 
 class Status(StrEnum):
@@ -45,6 +48,8 @@ class Verdict:
     """All checks of one run."""
 
     checks: tuple[Check, ...]
+    estimates: tuple[Estimate, ...] = ()
+    """What the oracle makes of each result, in order; none where the form is another one."""
 
     def __getitem__(self, name: str) -> Check:
         for check in self.checks:

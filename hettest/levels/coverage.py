@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, TypeAlias, final
 
+from hettest.levels.ran import shows_its_place
 from hettest.outcome import UNPLACED, Outcome, Record, Status, computed_wrong
 
 _About: TypeAlias = Callable[[Record], Iterable[str]]
 """What an item is about."""
+
+_ABOUT_PLACES: Final = ("placement", "copies")
+"""The areas of clauses that say nothing where it is not seen what ran on which device."""
 
 _DEFAULT: Final = re.compile(r"[\[,]default=([^,\]]+)\]$")
 _ORDER: Final = (Outcome.CRASHED, Outcome.FAILED, Outcome.WAIVED, Outcome.PASSED)
@@ -110,9 +114,10 @@ class Published:
 def coverage(records: Iterable[Record], published: Published) -> Coverage:
     """Return what ``records`` cover of what is published; records of one's own tests do not."""
     found = [record for record in records if record.case is not None]
+    proving = [part for record in found for part in _of_clauses(record)]
     computed = [_of_operators(record) for record in found]
     return Coverage(
-        clauses=_part(found, published.clauses, lambda record: record.proves),
+        clauses=_part(proving, published.clauses, lambda record: record.proves),
         operators=_part(computed, published.operators, _operators),
         dtypes=_part(computed, published.dtypes, _dtypes),
         faults=_part(
@@ -122,6 +127,20 @@ def coverage(records: Iterable[Record], published: Published) -> Coverage:
         ),
         matrix=tuple(_matrix(computed)),
     )
+
+
+def _of_clauses(record: Record) -> Iterator[Record]:
+    """Yield how an item ended for the clauses that it is to prove.
+
+    One about devices of which nothing was seen there passed for its values alone: of placement and
+    copies it leaves open what it says.
+    """
+    if shows_its_place(record):
+        yield record
+        return
+    about = [c for c in record.proves if c.partition(".")[0] in _ABOUT_PLACES]
+    yield replace(record, proves=tuple(c for c in record.proves if c not in about))
+    yield replace(record, proves=tuple(about), outcome=Outcome.UNSUPPORTED)
 
 
 def _of_operators(record: Record) -> Record:
@@ -169,11 +188,12 @@ def _matrix(records: Iterable[Record]) -> Iterator[Cell]:
     cells: dict[tuple[str, str, str], Counter[Outcome]] = {}
     for record in records:
         device = _device(record)
+        outcome = record.outcome if shows_its_place(record) else Outcome.UNSUPPORTED
         for word in record.requires if device is not None else ():
             parts = word.split(":")
             if parts[0] == "op" and len(parts) == 3:
                 key = (parts[1], parts[2], device or "")
-                cells.setdefault(key, Counter())[record.outcome] += 1
+                cells.setdefault(key, Counter())[outcome] += 1
     for (op, dtype, device), counts in sorted(cells.items()):
         shown = next((o for o in _ORDER if counts[o]), next(iter(counts)))
         yield Cell(op, dtype, device, shown.value, counts.total())

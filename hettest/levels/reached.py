@@ -15,6 +15,7 @@ from typing import final
 from hettest.capability import missing
 from hettest.levels.plan import Planned
 from hettest.levels.profile import Profile, due
+from hettest.levels.ran import ran_on, reached_on
 from hettest.levels.reading import WORDS, blocker_of
 from hettest.levels.standing import Blocker, Reach, Rung, Standing
 from hettest.outcome import Outcome, Record, Status, weakest
@@ -79,7 +80,19 @@ def _rung(part: Planned, words: Sequence[tuple[str, ...]], run: Run, below: Rung
         blocking=len(blocking),
         blocker=blocker,
         reason=reason,
+        devices=_devices(part.step.level, found, run.devices),
     )
+
+
+def _devices(level: int, found: Sequence[Record], named: Sequence[str]) -> tuple[str, ...]:
+    """Return on which of the named devices items of a level that passed were seen.
+
+    L0 is about what is accepted for a device; L1 about values that come there and go; from L2 on
+    something must have been computed there.
+    """
+    where = {0: lambda record: record.devices, 1: reached_on}.get(level, ran_on)
+    seen = {device for record in found if _passed(record) for device in where(record)}
+    return tuple(device for device in named if device in seen)
 
 
 def _reach(

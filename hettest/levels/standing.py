@@ -60,6 +60,9 @@ class Rung:
     reason: str = ""
     """Why it is not reached, in one line."""
 
+    devices: tuple[str, ...] = ()
+    """Where items of it that passed were seen to run, in the order in which devices were named."""
+
     @property
     def name(self) -> str:
         """``L3``, or ``L5 control flow``."""
@@ -69,7 +72,7 @@ class Rung:
         """Return plain data from which `from_json` makes an equal rung."""
         data = asdict(self)
         data["reach"] = self.reach.value
-        data["undeclared"] = list(self.undeclared)
+        data |= {name: list(getattr(self, name)) for name in ("undeclared", "devices")}
         return data
 
     @classmethod
@@ -78,6 +81,7 @@ class Rung:
         known = {
             "reach": Reach(data["reach"]),
             "undeclared": tuple(data["undeclared"]),
+            "devices": tuple(data.get("devices", ())),
             "blocker": None if blocker is None else Blocker(**blocker),
         }
         return cls(**{**data, **known})
@@ -105,6 +109,12 @@ class Standing:
     def groups(self) -> tuple[Rung, ...]:
         """The groups that were reached."""
         return tuple(rung for rung in self.rungs if rung.group is not None and _is(rung))
+
+    @property
+    def reached(self) -> tuple[Rung, ...]:
+        """What the run is good for: the highest level of the ladder, and each group."""
+        top = (r for r in self.rungs if r.group is None and r.level == self.level and _is(r))
+        return (*top, *self.groups)
 
     @property
     def next(self) -> tuple[Rung, ...]:

@@ -30,6 +30,7 @@ CHECKS: Final = (
     Check("capabilities", checks_form.capabilities, ("loads",)),
     Check("devices", checks_form.devices, ("loads",)),
     Check("devices again", checks_form.same_devices, ("loads", "devices")),
+    Check("devices available", checks_form.available_devices, _READY),
     Check("devices claimed", checks_form.claimed_devices, _READY),
     Check("open", checks_form.opens, _READY),
     Check("runs", checks_running.runs, _READY),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -10,6 +10,7 @@ from hettest.isolation.frames import Answer, Malformed
 from hettest.isolation.observations import part
 from hettest.isolation.process import Process, ProcessEnded
 from hettest.limits import Limits
+from hettest.outcome import INCOMPLETE
 from hettest.probing.check_catalog import CHECKS, Check
 from hettest.probing.finding import Finding, State
 from hettest.probing.serving import HERE
@@ -36,6 +37,19 @@ def findings(backend: str, devices: Sequence[str], limits: Limits) -> Iterator[F
         checking.drop()
 
 
+def exit_code(found: Iterable[Finding], policy: str) -> int:
+    """Return 1 if a check failed, 6 if one was not run since a device is missing, else 0.
+
+    Under the policy ``fail`` what was not run counts as failed, under ``skip`` not at all.
+    """
+    states = {finding.state for finding in found}
+    if State.FAILED in states:
+        return 1
+    if State.NOT_RUN not in states:
+        return 0
+    return {"fail": 1, "skip": 0}.get(policy, INCOMPLETE)
+
+
 @final
 @dataclass
 class _Checking:
@@ -51,7 +65,9 @@ class _Checking:
         """Make one check, unless one that it rests on does not hold."""
         lost = next((need for need in check.needs if self.states[need] is not State.OK), None)
         if lost is not None:
-            found = Finding(check.name, State.NOT_APPLICABLE, f"rests on {lost}")
+            missed = self.states[lost] is State.NOT_RUN
+            state = State.NOT_RUN if missed else State.NOT_APPLICABLE
+            found = Finding(check.name, state, f"rests on {lost}")
         else:
             found = self._asked(number, check)
         self.states[check.name] = found.state

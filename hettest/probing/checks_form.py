@@ -9,7 +9,7 @@ from hettest.backend.guard import crashes
 from hettest.backend.listing import foreign, unsaid, wrong_devices
 from hettest.backend.protocol import OpensDevices
 from hettest.capability import missing
-from hettest.probing.finding import Failed, NotApplicable
+from hettest.probing.finding import Failed, NotApplicable, NotRun
 from hettest.probing.specimen import Specimen
 from hettest.probing.vocabulary import wrong_claims
 
@@ -63,6 +63,13 @@ def devices(specimen: Specimen) -> str:
         raise Failed("\n".join(wrong))
     there = sum(1 for info in listed if info.available)
     return f"{len(names)} listed, {there} available"
+
+
+def available_devices(specimen: Specimen) -> str:
+    """Find out whether the devices that are to be checked are there."""
+    if specimen.missing:
+        raise NotRun(specimen.absence)
+    return ", ".join(specimen.usable)
 
 
 def _unlisted(specimen: Specimen) -> list[str]:

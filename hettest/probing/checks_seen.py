@@ -15,7 +15,7 @@ from hettest.expect.flow import Need
 from hettest.expect.situation import HOST
 from hettest.language import operators
 from hettest.probing.examples import Example, malformed, one_operator, two_devices
-from hettest.probing.finding import Failed, NotApplicable
+from hettest.probing.finding import Failed, NotApplicable, NotRun
 from hettest.probing.specimen import Specimen
 from hettest.runner.program import TextProgram
 
@@ -41,6 +41,8 @@ def placement(specimen: Specimen) -> str:
     if not shown:
         raise NotApplicable("neither observe:placement nor observe:copies is claimed")
     usable = specimen.usable
+    if len(usable) < 2 and specimen.missing:
+        raise NotRun(specimen.absence)
     if len(usable) < 2:
         raise NotApplicable(f"{usable[0]} is the only device; two show where work ran")
     example, pair = two_devices(specimen.dtype, specimen.operator), usable[:2]

@@ -12,12 +12,20 @@ class State(StrEnum):
 
     OK = "ok"
     FAILED = "failed"
+    NOT_RUN = "not run"
+    """A device that it needs is missing."""
+
     NOT_APPLICABLE = "not applicable"
 
 
 @final
 class Failed(Exception):
     """The adapter does not keep what is checked; says what was found and what to do."""
+
+
+@final
+class NotRun(Exception):
+    """A device that the check needs is missing; says which, and exactly why."""
 
 
 @final

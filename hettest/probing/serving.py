@@ -13,7 +13,7 @@ from hettest.backend.guard import named
 from hettest.errors import BackendCrash, ProtocolBreach, UsageError
 from hettest.isolation.host import Host
 from hettest.probing.check_catalog import CHECKS, Check
-from hettest.probing.finding import Failed, Finding, NotApplicable, State
+from hettest.probing.finding import Failed, Finding, NotApplicable, NotRun, State
 from hettest.probing.specimen import Specimen
 
 HERE = f"{__name__}:check"
@@ -44,6 +44,8 @@ def finding_of(check: Check, specimen: Specimen) -> Finding:
         return Finding(check.name, State.OK, check.make(specimen))
     except NotApplicable as reason:
         return Finding(check.name, State.NOT_APPLICABLE, str(reason))
+    except NotRun as reason:
+        return Finding(check.name, State.NOT_RUN, str(reason))
     except (Failed, UsageError, BackendCrash, ProtocolBreach) as wrong:
         return Finding(check.name, State.FAILED, str(wrong))
     except BaseException as error:  # what a property or an array of the backend raised

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from hettest.backend.calls import compiled, observed
-from hettest.backend.discovery import devices_of, load
+from hettest.backend.discovery import devices_of, info, load
 from hettest.backend.protocol import (
     Backend,
     DeviceInfo,
@@ -22,7 +22,7 @@ from hettest.capability import missing
 from hettest.case.requirements import of_program
 from hettest.devicemap import canonical, first_of_each_kind, kind_of
 from hettest.probing.examples import Example, dtype_for, operator_for
-from hettest.probing.finding import Failed, NotApplicable
+from hettest.probing.finding import Failed, NotApplicable, NotRun
 from hettest.runner.program import TextProgram
 
 if TYPE_CHECKING:
@@ -63,15 +63,38 @@ class Specimen:
         return devices_of(self.backend)
 
     @property
+    def missing(self) -> dict[str, str]:
+        """Exactly why each device is not there that is to be checked.
+
+        Where none was asked for, one of each kind is that is listed and claimed.
+        """
+        names = self.asked or first_of_each_kind([canonical(one.name) for one in self.listed])
+        there = {kind_of(canonical(one.name)) for one in self.listed if one.available}
+        found = [info(self.backend.name, name, self.listed) for name in names]
+        return {
+            one.name: one.reason or "not available"
+            for one in found
+            if not one.available and (self.asked or one.kind not in there)
+        }
+
+    @property
+    def absence(self) -> str:
+        """The missing devices with their reasons, in one line."""
+        return "; ".join(f"missing device {name}: {why}" for name, why in self.missing.items())
+
+    @property
     def usable(self) -> tuple[str, ...]:
         """The devices to run on, of kind ``cpu`` first.
 
         Raises:
-            NotApplicable: None of them is available.
+            NotRun: None of those that are to be checked is available.
+            NotApplicable: None of those that are available is claimed.
         """
-        there = [canonical(info.name) for info in self.listed if info.available]
-        chosen = [d for d in self.asked if d in there] or _one_of_each_kind(there)
+        there = [canonical(one.name) for one in self.listed if one.available]
+        chosen = [d for d in self.asked if d in there] if self.asked else _one_of_each_kind(there)
         claimed = [d for d in chosen if not missing([f"device:{kind_of(d)}"], self.claims)]
+        if not claimed and self.missing:
+            raise NotRun(self.absence)
         if not claimed:
             raise NotApplicable("no device is available and claimed")
         return tuple(sorted(claimed, key=lambda device: kind_of(device) != "cpu"))

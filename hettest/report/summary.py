@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
+from hettest.levels.ran import reached_on
 from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.report.content import ReportContent
 from hettest.report.counting import counted
@@ -94,12 +95,27 @@ def _standing(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
         return
     graded = ", ".join(f"{kind} {grade}" for kind, grade in standing.evidence.items())
     shown = f"{', '.join(reached)} reached" if reached else "no level reached"
-    top = [r for r in standing.rungs if r.group is None and r.level == standing.level]
-    known = [graded, *map(_share, (*top, *standing.groups))]
-    yield "; ".join(filter(None, (f"{standing.profile}: {shown} on {', '.join(devices)}", *known)))
+    known = [graded, *map(_share, standing.reached)]
+    yield "; ".join(filter(None, (f"{standing.profile}: {shown}{_where(standing)}", *known)))
+    yield from _unseen(standing, devices)
     for rung in beyond:
         told = f"{standing.profile}: {rung.name} is {_state(rung)}: {rung.reason}"
         yield "; ".join(filter(None, (told, _share(rung))))
+
+
+def _where(standing: Standing) -> str:
+    """Return on which devices what is reached was seen to run, each once."""
+    found = dict.fromkeys(device for rung in standing.reached for device in rung.devices)
+    return f" on {', '.join(found)}" if found else ""
+
+
+def _unseen(standing: Standing, devices: Sequence[str]) -> Iterator[str]:
+    """Yield for which named devices a reached step says nothing, since nothing was seen there."""
+    for rung in standing.reached:
+        unseen = [device for device in devices if device not in rung.devices]
+        if unseen and rung.items:
+            told = f"is not shown on {', '.join(unseen)}, where nothing was seen to run"
+            yield f"{standing.profile}: {rung.name} {told}"
 
 
 def _share(rung: Rung) -> str:
@@ -128,7 +144,7 @@ def _devices(content: ReportContent) -> Iterator[str]:
         why = content.unopened.splitlines()[0]
         yield f"no device; nothing ran: the backend did not open: {why}"
         return
-    counts = Counter(d for r in cases for d in _worked_on(r))
+    counts = Counter(d for r in cases for d in reached_on(r))
     ran = [
         f"{device} ({counted(counts[device], 'item')})"
         for device in content.devices
@@ -137,23 +153,15 @@ def _devices(content: ReportContent) -> Iterator[str]:
     yield ", ".join(ran) or "no device"
     for device in content.devices:
         if not counts[device]:
-            idle = (r for r in cases if device in r.devices and not _worked_on(r))
-            reason = next((r.reason for r in idle if r.reason), "")
-            yield f"nothing ran on {device}" + (reason and f": {reason}")
+            yield _idle(device, [record for record in cases if device in record.devices])
 
 
-def _worked_on(record: Record) -> frozenset[str]:
-    """Return the devices on which the record shows that something was computed, or came to be.
-
-    Where nothing was shown of a run, it is the device for what nothing places.
-    """
-    seen = record.seen
-    if seen is not None and (seen.placement or seen.transfers):
-        computed = {device for found in seen.placement.values() for device in found}
-        return frozenset(computed.union(*({t.source, t.target} for t in seen.transfers)))
-    if all(clause.name == "diagnostics" for clause in record.clauses):  # none, or never run
-        return frozenset()
-    return frozenset(record.devices[-1:] if "default=" in record.id else record.devices[:1])
+def _idle(device: str, records: Sequence[Record]) -> str:
+    """Return why nothing was seen of a device, as far as its items say."""
+    if any(r.outcome is Outcome.PASSED and not reached_on(r) for r in records):
+        return f"nothing was seen to run on {device}: it is not shown where items ran that passed"
+    reason = next((r.reason for r in records if r.reason and not reached_on(r)), "")
+    return f"nothing ran on {device}" + (reason and f": {reason}")
 
 
 def _counts(content: ReportContent) -> Iterator[str]:

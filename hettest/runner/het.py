@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from hettest.backend.calls import claims_of, compiled, observed
-from hettest.backend.discovery import devices_of
+from hettest.backend.discovery import devices_of, info
 from hettest.backend.guard import named
 from hettest.backend.nesting import copied
 from hettest.backend.ownership import Kept, ownership
 from hettest.backend.protocol import (
     Backend,
     Copy,
+    DeviceInfo,
     Executable,
     Observation,
     Options,
@@ -28,8 +29,8 @@ from hettest.backend.protocol import (
     Rejected,
 )
 from hettest.case.model import Expect
-from hettest.devicemap import Binding, canonical, kind_of, show
-from hettest.errors import HettestError, ProtocolBreach, UsageError
+from hettest.devicemap import Binding, canonical, show
+from hettest.errors import HettestError, MissingDevice, ProtocolBreach, UsageError
 from hettest.expect.catalog import CHECKS
 from hettest.expect.claims import check as kept_claims
 from hettest.expect.evidence import graded
@@ -163,13 +164,14 @@ class Het:
             HetFailure: The program was refused.
             UsageError: A device is of a kind that the backend does not have, or there are more
                 devices than roles, or fewer.
+            MissingDevice: A device is not available.
             BackendCrash: The backend raised something other than a rejection.
         """
         read = program_of(program)
         roles = roles_of(read)
         binding = binding_of(roles, on)
         default = None if default is None else canonical(default)
-        self._check_kinds(binding.values() if default is None else (default, *binding.values()))
+        self._require((self.host, *([] if default is None else [default]), *binding.values()))
         places = (place,) if isinstance(place, str) else tuple(place)
         extra = {"place": places} if places else {}
         options = Options(policy, default or self.host, entry, extra)
@@ -204,6 +206,7 @@ class Het:
         Raises:
             HetFailure: A check does not hold, or the program was refused.
             UsageError: What was asked for makes no sense; says why.
+            MissingDevice: A device is not available; says exactly why.
             BackendCrash: The backend raised something other than a rejection.
         """
         prepared = self.prepare(
@@ -257,16 +260,28 @@ class Het:
         )
 
     @cached_property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(device.kind for device in devices_of(self.backend)))
+    def _listed(self) -> tuple[DeviceInfo, ...]:
+        return devices_of(self.backend)
 
-    def _check_kinds(self, devices: Iterable[str]) -> None:
-        for device in devices:
-            if kind_of(device) not in self._kinds:
-                listed = ", ".join(self._kinds) or "none"
+    def _require(self, devices: Iterable[str]) -> None:
+        """Find out before anything is compiled whether the devices are there.
+
+        Raises:
+            UsageError: One is of a kind that the backend does not have.
+            MissingDevice: One is not available.
+        """
+        kinds = tuple(dict.fromkeys(device.kind for device in self._listed))
+        found = [info(self.backend.name, name, self._listed) for name in dict.fromkeys(devices)]
+        for device in found:
+            if device.kind not in kinds:
+                listed = ", ".join(kinds) or "none"
                 raise UsageError(
-                    f"found device {device}, but {self.backend.name} has devices of kind {listed}"
+                    f"found device {device.name}, but {self.backend.name} has devices of kind "
+                    f"{listed}"
                 )
+        absent = [f"{d.name}: {d.reason or 'not available'}" for d in found if not d.available]
+        if absent:
+            raise MissingDevice("; ".join(absent))
 
     def _compile(self, program: Program, binding: Binding, options: Options) -> Executable:
         try:

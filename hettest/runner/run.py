@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 from hettest.backend.calls import claims_of, compiled, observed
 from hettest.backend.guard import frames_of, named
@@ -36,7 +36,7 @@ from hettest.expect.evidence import graded
 from hettest.expect.named import Listed
 from hettest.expect.situation import Situation
 from hettest.language import Module
-from hettest.outcome import Clause, Outcome, Record, Status, worst
+from hettest.outcome import Clause, Outcome, Record, Status, headline, worst
 from hettest.runner.cases import CaseData, arguments, literal
 from hettest.runner.program import TextProgram
 from hettest.runner.seen import seen
@@ -48,13 +48,6 @@ if TYPE_CHECKING:
 
 PLACED = 3
 """The level from which cases place operators."""
-
-_TELLING: Final = (
-    *("diagnostics", "values", "arguments", "backend", "arrivals", "placement", "evidence"),
-    *("copies", "moved", "memory"),
-)
-"""Of several clauses that failed, the first of these says most: variables and devices, and last
-what was only counted."""
 
 
 def _digest(args: Sequence[Value]) -> str:
@@ -362,9 +355,7 @@ class _Run:
             words = tuple(dict.fromkeys(c.word or c.name for c in found))
             reason = f"not claimed: {', '.join(words)}"
             return _End(Outcome.UNSUPPORTED, reason, clauses, lacks=words)
-        first = min(found, key=_telling)
-        reason = f"{first.name}: {first.detail.splitlines()[0]}"
-        return self._story(Outcome.FAILED, reason, clauses, self.refused_at)
+        return self._story(Outcome.FAILED, headline(found), clauses, self.refused_at)
 
     def _raised(
         self, outcome: Outcome, reason: str, error: BaseException | str, stage: str
@@ -393,10 +384,6 @@ class _Before:
 
     kept: Kept | None
     """Its arrays, if they are in this process."""
-
-
-def _telling(clause: Clause) -> int:
-    return _TELLING.index(clause.name)
 
 
 def _stage(rejected: Rejected) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
-from hettest.outcome import Outcome, Record, Status
+from hettest.outcome import Clause, Outcome, Record, Status, headline
 from hettest.patterns import fits
 
 STAGES: Final = (
@@ -84,10 +85,11 @@ def _bound_so(item: str, devices: str) -> bool:
 
 
 def stages(record: Record) -> tuple[str, ...]:
-    """Return where an item failed: its own stage, else each clause that failed."""
+    """Return where an item failed: its own stage, else each clause that failed, waived or not."""
     if record.stage:
         return (record.stage,)
-    return tuple(dict.fromkeys(c.name for c in record.clauses if c.status is Status.FAILED))
+    failed = (Status.FAILED, Status.WAIVED)
+    return tuple(dict.fromkeys(c.name for c in record.clauses if c.status in failed))
 
 
 @final
@@ -100,7 +102,7 @@ class Waivers:
     def applied(self, record: Record, today: datetime.date) -> Record:
         """Return ``record``, as waived if each stage at which it failed has a waiver in force.
 
-        One that only some stages have a waiver for stays failed, and its reason says which.
+        One that only some stages have a waiver for stays failed, and shows what has none.
         """
         if record.outcome not in (Outcome.FAILED, Outcome.CRASHED):
             return record
@@ -108,9 +110,7 @@ class Waivers:
         found = list(self._in_force(record, failed, today))
         left = [stage for stage in failed if stage not in {waiver.stage for waiver in found}]
         if found and left:
-            held = ", ".join(stage for stage in failed if stage not in left)
-            split = f"waived: {held}; not waived: {', '.join(left)}"
-            return replace(record, reason=f"{record.reason} ({split})")
+            return _split(record, [stage for stage in failed if stage not in left], left)
         if not found:
             return record
         told = "; ".join(map(str, found))
@@ -122,3 +122,29 @@ class Waivers:
         for waiver in self.entries:
             if waiver.stage in failed and not waiver.has_expired(today) and waiver.covers(record):
                 yield waiver
+
+
+def _split(record: Record, held: Sequence[str], left: Sequence[str]) -> Record:
+    """Return a record some of whose failed clauses are waived: it fails in what is left."""
+    clauses = tuple(_waived(clause, held) for clause in record.clauses)
+    first = headline(c for c in clauses if c.status is Status.FAILED)
+    split = f"waived: {', '.join(held)}; not waived: {', '.join(left)}"
+    return replace(
+        record,
+        clauses=clauses,
+        reason=f"{first} ({split})",
+        text=_MARKED.sub(lambda found: _mark(found, held), record.text),
+    )
+
+
+def _waived(clause: Clause, held: Sequence[str]) -> Clause:
+    waived = clause.status is Status.FAILED and clause.name in held
+    return replace(clause, status=Status.WAIVED) if waived else clause
+
+
+_MARKED: Final = re.compile(r"^  (?P<clause>\w+) FAILED:", re.MULTILINE)
+"""In the story of a failure: where the line of a clause begins."""
+
+
+def _mark(found: re.Match[str], held: Sequence[str]) -> str:
+    return f"  {found['clause']} {'waived' if found['clause'] in held else 'FAILED'}:"

@@ -8,6 +8,7 @@ from typing import Final
 
 from tests.mutants import (
     compilation,
+    defaults,
     evidence,
     functions,
     kernel_edges,
@@ -28,6 +29,7 @@ FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
     {
         "Transfers": transfers.MUTANTS,
         "Placement": placement.MUTANTS,
+        "The default device": defaults.MUTANTS,
         "Reports": reports.MUTANTS,
         "Evidence": evidence.MUTANTS,
         "Kernels": kernels.MUTANTS,

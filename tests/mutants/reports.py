@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from hettest.backend.protocol import Copy, Memory, Observation
 from hettest.case.walk import bindings, name_of
 from hettest.language import Module
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
     from hettest.backend.protocol import Array, Value
 
 NESTED: Final = "placement/tuple_nested[plain,host=cpu:0,accel=sim:0,policy=copy]"
+ROUND_TRIP: Final = (
+    "memory/there_and_back"
+    "[edges,by=identity,dtype=f32,shape=7x13,host=cpu:0,accel=sim:0,policy=copy]"
+)
+UNDER_POLICIES: Final = (
+    "placement/copies_of_every_dtype[edges,of=f32,host=cpu:0,accel=sim:0,policy=copy]"
+)
 SCALAR: Final = "ops/sum/integers[wraps,default=cpu:0]"
 
 
@@ -140,6 +149,21 @@ def _scalars(module: Module, device_map: Mapping[str, str], seen: Observation) -
     return replace(seen, results=results[()] if results.ndim == 0 else results)
 
 
+def _unsigned_zeros(
+    module: Module, device_map: Mapping[str, str], seen: Observation
+) -> Observation:
+    """Return what came of the run with every zero positive."""
+    return replace(seen, results=_without_signs(seen.results))
+
+
+def _without_signs(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return tuple(map(_without_signs, value))
+    if isinstance(value, str) or value.dtype.kind in "biu":
+        return value
+    return np.where(value == 0, np.zeros_like(value), value)
+
+
 def _silent(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
     return replace(seen, executions=None)
 
@@ -244,6 +268,13 @@ MUTANTS: Final = (
         breaks="returns a NumPy scalar in place of an array without axes",
         kills=(kill(SCALAR, "values"),),
         observation=_scalars,
+        claims=only_reporting,
+    ),
+    Mutant(
+        name="loses-the-sign-of-zero",
+        breaks="returns every zero without its sign",
+        kills=(kill(ROUND_TRIP, "values"), kill(UNDER_POLICIES, "values")),
+        observation=_unsigned_zeros,
         claims=only_reporting,
     ),
     Mutant(

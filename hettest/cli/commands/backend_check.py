@@ -12,13 +12,14 @@ from hettest.backend.naming import parse_name
 from hettest.cli.output import echo, echo_json
 from hettest.devicemap import canonical
 from hettest.limits import Limits, parse_seconds
-from hettest.probing.checking import findings
+from hettest.options import POLICIES, require_policy
+from hettest.probing.checking import exit_code, findings
 from hettest.probing.finding import Finding, State
 
 NAME = "check"
 HELP = (
     "Check a backend's adapter before any numerics. "
-    "Exit code: 0, 1 if a check failed, 2 for wrong usage."
+    "Exit code: 0, 1 if a check failed, 2 for wrong usage, 6 if a device is missing."
 )
 
 
@@ -30,9 +31,13 @@ def run(
     timeout: Annotated[
         str, typer.Option("--timeout", help="seconds that one check may take")
     ] = "60",
+    policy: Annotated[
+        str, typer.Option("--policy", help="for missing devices: incomplete, fail or skip")
+    ] = POLICIES[0],
     as_json: Annotated[bool, typer.Option("--json", help="print as JSON")] = False,
 ) -> None:
     parse_name(backend)
+    require_policy(policy)
     named = tuple(canonical(part) for part in devices.split(",") if part.strip())
     seconds = parse_seconds(timeout)
     made = findings(backend, named, Limits(seconds=seconds, start=max(seconds, 5.0)))
@@ -44,7 +49,7 @@ def run(
     else:
         listed = ", ".join(f"{counts[state]} {state}" for state in State)
         echo(f"{backend}: {len(found)} checks: {listed}")
-    raise typer.Exit(1 if counts[State.FAILED] else 0)
+    raise typer.Exit(exit_code(found, policy))
 
 
 def _printed(made: Iterable[Finding]) -> list[Finding]:

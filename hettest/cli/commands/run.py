@@ -13,7 +13,6 @@ from hettest.cli.output import echo, echo_document
 from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_binding, parse_devices
-from hettest.errors import UsageError
 from hettest.files import require_writable
 from hettest.limits import PATIENCE
 from hettest.options import (
@@ -23,6 +22,7 @@ from hettest.options import (
     limits,
     require_ending,
     require_isolation,
+    require_policy,
 )
 from hettest.outcome import INCOMPLETE, Outcome, Record
 from hettest.report import FORMATS, text
@@ -86,7 +86,7 @@ def run(
         devices=parse_devices(devices),
         binding=None if device_map is None else parse_binding(device_map),
         backend=backend,
-        policy=_policy(policy),
+        policy=require_policy(policy),
         level=level,
         reports=tuple(map(_writable, report or ())),
         update_golden=False,
@@ -109,12 +109,6 @@ def run(
     session.close()
     _show(session, as_json)
     raise typer.Exit(session.exit_code(INCOMPLETE if session.unwritten else 0))
-
-
-def _policy(policy: str) -> str:
-    if policy not in POLICIES:
-        raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
-    return policy
 
 
 def _writable(path: Path) -> Path:

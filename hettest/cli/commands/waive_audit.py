@@ -15,13 +15,16 @@ from hettest.cli.selection import DEVICES, DIR
 from hettest.corpus import case_ids, cases, corpus_root, select
 from hettest.devicemap import parse_devices
 from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
-from hettest.outcome import Outcome, Record
+from hettest.outcome import INCOMPLETE, Outcome, Record
 from hettest.runner import unjudged
 from hettest.session import KitSession
 from hettest.waivers import Waivers, load, problems
 
 NAME = "audit"
-HELP = "Say which waivers have expired, match nothing or are not needed. Exit code 1 if any."
+HELP = (
+    "Say which waivers have expired, match nothing or are not needed. Exit code: 0, 1 if any, "
+    "2 usage, 6 if items were not run that would tell."
+)
 
 
 def run(
@@ -47,8 +50,12 @@ def run(
     found = tuple(problems(waivers, records, case_ids(root), date.today()))
     for problem in found:
         echo(problem)
-    echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}")
-    raise typer.Exit(1 if found else 0)
+    missed = [r for r in records if r.outcome is Outcome.NOT_RUN and _has_waiver(r, waivers)]
+    for record in missed:
+        echo(f"not run: {record.id}: {record.reason}")
+    told = f", not run: {len(missed)}" if missed else ""
+    echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}{told}")
+    raise typer.Exit(1 if found else INCOMPLETE if missed else 0)
 
 
 def _run(waivers: Waivers, session: KitSession, root: Path) -> tuple[Record, ...]:
@@ -62,5 +69,8 @@ def _run(waivers: Waivers, session: KitSession, root: Path) -> tuple[Record, ...
 
 
 def _is_waived(item: Item, waivers: Waivers) -> bool:
-    record = unjudged(item, Outcome.NOT_RUN, "")
+    return _has_waiver(unjudged(item, Outcome.NOT_RUN, ""), waivers)
+
+
+def _has_waiver(record: Record, waivers: Waivers) -> bool:
     return any(waiver.covers(record) for waiver in waivers.entries)

@@ -85,6 +85,36 @@ class Executable:
         )
 
 
+ABSENT = "no driver: libnpu.so.1 was not found"
+
+
+class AcceleratorGone(Backend):
+    def devices(self) -> Sequence[Any]:
+        return [
+            DeviceInfo("cpu:0", "cpu", 0),
+            DeviceInfo("npu:0", "npu", 0, available=False, reason=ABSENT),
+        ]
+
+
+class SeenWithoutAccelerator(AcceleratorGone):
+    capabilities = frozenset(SEEN)
+
+
+class AllGone(Backend):
+    def devices(self) -> Sequence[Any]:
+        return [
+            DeviceInfo(f"{kind}:0", kind, 0, available=False, reason=ABSENT)
+            for kind in ("cpu", "npu")
+        ]
+
+
+class VanishesInRun(Backend):
+    """Its accelerator is there when it is asked for, and gone when it is used."""
+
+    def spoil(self, results: Any, args: Sequence[Any]) -> Any:
+        raise OSError(ABSENT)
+
+
 class HangsWhenMade(Backend):
     def __init__(self) -> None:
         time.sleep(600)

@@ -40,6 +40,7 @@ def rung(level: int, reach: Reach, reason: str = "", group: str | None = None) -
         blocking=int(reach is Reach.BLOCKED),
         blocker=blocker if reach is Reach.BLOCKED else None,
         reason=reason,
+        devices=("cpu:0", "sim:0") if reach is Reach.REACHED else (),
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hettest.errors import UsageError
-from hettest.outcome import Clause, Outcome, Record, Status
+from hettest.levels.reading import blocker_of
+from hettest.outcome import Clause, Outcome, Record, Status, headline
 from hettest.waivers import Waiver, Waivers, load, problems
 from hettest.waivers.loader import parse
 from hettest.waivers.model import STAGES
@@ -66,11 +67,34 @@ def test_each_clause_that_failed_needs_a_waiver() -> None:
 
     partly = applied(both, WAIVER)
     assert partly.outcome is Outcome.FAILED
-    assert partly.reason == "wrong (waived: values; not waived: copies)"
+    assert partly.reason == "copies: wrong (waived: values; not waived: copies)"
     waived = applied(both, WAIVER, replace(WAIVER, stage="copies", reason="copies twice"))
     assert waived.outcome is Outcome.WAIVED
     assert "NaN is lost" in waived.waiver
     assert "copies twice" in waived.waiver
+
+
+CLAUSES = ("values", "arguments", "arrivals", "placement", "copies", "moved", "memory")
+
+
+@pytest.mark.parametrize("waived", CLAUSES)
+@pytest.mark.parametrize("other", CLAUSES)
+def test_of_two_clauses_the_one_without_a_waiver_is_the_failure(waived: str, other: str) -> None:
+    if waived == other:
+        return
+    both = tuple(Clause(name, Status.FAILED, f"{name} is off\nby far") for name in (waived, other))
+    text = f"{ITEM}: largest\n  {waived} FAILED: off\n    by far\n  {other} FAILED: off"
+    found = replace(record(), clauses=both, reason=headline(both), text=text)
+
+    partly = applied(found, replace(WAIVER, stage=waived))
+
+    assert partly.reason == f"{other}: {other} is off (waived: {waived}; not waived: {other})"
+    assert [c.status for c in partly.clauses] == [Status.WAIVED, Status.FAILED]
+    assert partly.text == text.replace(f"{waived} FAILED", f"{waived} waived")
+    assert blocker_of(partly).reason == partly.reason
+    assert blocker_of(partly).page == blocker_of(replace(found, clauses=both[1:])).page
+    assert told(found, replace(WAIVER, stage=waived)) == []
+    assert Record.from_json(partly.to_json()) == partly
 
 
 @pytest.mark.parametrize("stage", ["compile", "run", "crash", "timeout", "backend"])
