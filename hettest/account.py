@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.options import HetOptions
-from hettest.outcome import Ledger, Outcome, Record
+from hettest.outcome import INCOMPLETE, Ledger, Outcome, Record
 from hettest.report.content import ReportContent
 
 if TYPE_CHECKING:
+    from hettest.levels.requiring import Requirement
+    from hettest.levels.standing import Standing
+    from hettest.outcome_lock import Lock
     from hettest.waivers import Waivers
 
 _JUDGED: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WAIVED})
@@ -39,19 +42,58 @@ class Account:
     """Why the backend did not open; empty if it did."""
 
     waivers: Waivers
-    locked: Sequence[str]
-    """The items that were to be run by the list that was named."""
+    lock: Lock | None
+    """The items that were to be run, and how each ended before, if a lock was named."""
+
+    required: Sequence[Requirement]
 
     started: float
     """Seconds since the epoch."""
 
     def exit_code(self, own: int = 0) -> int:
-        """Return the exit code that the outcomes give, of which waivers that are not true make 1.
+        """Return the exit code that the outcomes give.
+
+        Waivers that are not true make 1 of it, and so does a level that is required and missed. A
+        run of conformance items of which none was decided is incomplete.
 
         Args:
             own: What the run would end with if nothing is wrong.
         """
-        return 1 if self.problems else self.ledger.exit_code(own)
+        if self.problems or self.unmet:
+            return 1
+        found = self.ledger.exit_code(own)
+        return INCOMPLETE if self.undecided and found in (0, own) else found
+
+    @cached_property
+    def undecided(self) -> str:
+        """Why a run of conformance items says nothing at all; empty if it does."""
+        cases = [r for r in self.ledger.in_order() if r.case is not None]
+        if not cases or any(r.outcome is not Outcome.UNSUPPORTED for r in cases):
+            return ""
+        every = "the item is" if len(cases) == 1 else f"all {len(cases)} items are"
+        return f"nothing was proven: {every} unsupported"
+
+    @cached_property
+    def unmet(self) -> tuple[str, ...]:
+        """What was required of the run and is not so."""
+        found = any(r.case is not None for r in self.ledger.in_order())
+        if not found and not self.options.requires_items:
+            return ()
+        return tuple(
+            text
+            for required in self.required
+            for text in required.unmet(self._standings, self.options.devices)
+        )
+
+    @cached_property
+    def _standings(self) -> tuple[Standing, ...]:
+        """How the run stands in each profile, if items of the corpus were run."""
+        records = self.ledger.in_order()
+        if self.cases is not None or not any(record.level is not None for record in records):
+            return ()
+        from hettest.levels.judged import standings
+
+        return standings(records, self.claims, self.options.devices, self.unopened)
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
@@ -84,6 +126,8 @@ class Account:
             started=self.started,
             seconds=time.time() - self.started,
             problems=self.problems,
+            unmet=self.unmet,
+            better=() if self.lock is None else tuple(self.lock.better(records)),
             unopened=self.unopened,
             in_process=sum(map(self._is_in_process, records)),
             **self._judged(records),
@@ -96,8 +140,8 @@ class Account:
 
     def _expected(self, records: Sequence[Record]) -> tuple[Path, tuple[str, ...]] | None:
         """Return the list of items that are to be run, and its file, if there is one."""
-        if self.options.lock is not None:
-            return self.options.lock, tuple(self.locked)
+        if self.lock is not None:
+            return self.lock.path, self.lock.items
         found = sum(1 for record in records if record.level is not None)
         if not found or found != self.offered:
             return None
@@ -107,14 +151,14 @@ class Account:
 
     def _judged(self, records: Sequence[Record]) -> dict[str, Any]:
         """Return what a report says of levels and coverage, if items of the corpus were run."""
-        if self.cases is not None or not any(record.level is not None for record in records):
+        if not self._standings:
             return {}
-        from hettest.levels.judged import covered, standings
+        from hettest.levels.judged import covered
         from hettest.report.provenance import suite
 
         return {
             "claims": self.claims,
-            "standings": standings(records, self.claims, self.options.devices, self.unopened),
+            "standings": self._standings,
             "coverage": covered(records),
             "seed": self.options.seed,
             "suite": suite(),

@@ -139,23 +139,3 @@ def expected_items(root: Path, devices: Sequence[str]) -> tuple[Path, tuple[str,
     if not path.is_file():
         return None
     return path, tuple(path.read_text(encoding="utf-8").split())
-
-
-def locked_items(path: Path) -> tuple[str, ...]:
-    """Return the item ids of a list that ``hettest list`` has written; ``#`` begins a comment.
-
-    Raises:
-        UsageError: It cannot be read, lists none, or lists one twice.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the list of items cannot be read: {error}") from error
-    found: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        item = line.partition("#")[0].strip()
-        if item and found.setdefault(item, number) != number:
-            raise UsageError(f"{path}:{number}: {item} is listed on line {found[item]} already")
-    if not found:
-        raise UsageError(f"{path}: lists no item; hettest list --devices=... > {path} writes it")
-    return tuple(found)

@@ -46,6 +46,15 @@ class HetOptions:
     limits: Limits = field(default_factory=Limits)
     waivers: Path | None = None
     lock: Path | None = None
+    update_lock: bool = False
+    """Whether the lock is written again by how the items end, in place of held to."""
+
+    require: tuple[str, ...] = ()
+    """The levels that the run must reach, as `levels.requiring` reads them."""
+
+    requires_items: bool = True
+    """Whether a run without any conformance item does not do what is required."""
+
     seed: int = 0
     device_wait: float = PATIENCE
 
@@ -86,6 +95,9 @@ def read(config: pytest.Config) -> HetOptions:
         limits=limits(_text(config, "het_timeout"), _text(config, "het_memory"), given("batch")),
         waivers=_file(config, "het_waivers"),
         lock=_file(config, "het_lock"),
+        update_lock=bool(config.getoption("het_update_lock")),
+        require=_lines(config, "het_require"),
+        requires_items=bool(config.getoption("het_require")),
         seed=parse_count("--het-seed", given("seed") or "0"),
         device_wait=parse_seconds(_text(config, "het_device_wait") or str(PATIENCE)),
     )
@@ -115,6 +127,16 @@ def require_policy(policy: str) -> str:
     if policy not in POLICIES:
         raise UsageError(f"--policy is {policy}, expected one of {', '.join(POLICIES)}")
     return policy
+
+
+def require_lock(lock: Path | None, update: bool) -> None:
+    """Find out whether there is a lock to be written again.
+
+    Raises:
+        UsageError: None was named.
+    """
+    if update and lock is None:
+        raise UsageError("no lock is named that could be written again; name it: --het-lock=FILE")
 
 
 def require_isolation(isolate: bool | None) -> bool | None:
@@ -154,6 +176,16 @@ def _file(config: pytest.Config, name: str) -> Path | None:
         return Path(given)
     found = _text(config, name)
     return None if found is None else (config.inipath or config.rootpath / "_").parent / found
+
+
+def _lines(config: pytest.Config, name: str) -> tuple[str, ...]:
+    """Return a value that may be given more than once; in an ini file on lines of its own."""
+    value = _value(config, name) or ()
+    parts = value.splitlines() if isinstance(value, str) else value
+    other = next((part for part in parts if not isinstance(part, str)), None)
+    if other is not None:
+        raise UsageError(f"{name} holds {other!r}, expected texts")
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _listed(config: pytest.Config, name: str) -> str | None:

@@ -292,9 +292,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     if session.config.option.collectonly or own not in _FINISHED:
         return
-    if not kit.ledger.selected and not kit.options.reports and kit.options.lock is None:
+    if not (kit.ledger.selected or kit.options.reports or kit.must_be_settled):
         return
     kit.close()
+    kit.renew_lock()
     session.exitstatus = kit.exit_code(own)
     if not kit.write_reports() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = INCOMPLETE
@@ -330,7 +331,8 @@ def pytest_terminal_summary(
     if kit.crash is not None:
         _say(terminalreporter, f"crashed: {kit.crash}")
     elif kit.exit_code() == INCOMPLETE:
-        _say(terminalreporter, f"incomplete: exit code {INCOMPLETE}, something was not run")
+        why = kit.account.undecided or "something was not run"
+        _say(terminalreporter, f"incomplete: exit code {INCOMPLETE}, {why}")
     for path in kit.options.reports:
         if not kit.unwritten:
             _say(terminalreporter, f"report: {path}")

@@ -29,6 +29,7 @@ _INI: Final = {
     "het_level": "the highest level of conformance cases, as for --het-level",
     "het_waivers": "the file of known faults, as for --het-waivers",
     "het_lock": "the file of items that are to be run, as for --het-lock",
+    "het_require": "levels that must be reached, one a line, as for --het-require",
     "het_timeout": "seconds for one isolated item, as for --het-timeout",
     "het_memory": "memory for one isolated item, as for --het-memory",
     "het_device_wait": "seconds to wait for a device, as for --het-device-wait",
@@ -37,7 +38,7 @@ _VALUES: Final = {
     "waivers": ("FILE", "the backend's known faults (default: those that the backend brings)"),
     "lock": (
         "FILE",
-        "the items that are to be run, as hettest list prints them; a missing one is not run",
+        "items that are to be run, with how they ended: none may be missing, or end worse",
     ),
     "seed": ("N", "seed of the judge's random rounding (default: 0)"),
     "timeout": ("SECONDS", "time for one isolated item (default: 60)"),
@@ -97,6 +98,20 @@ def register(parser: pytest.Parser) -> None:
         dest="het_update_golden",
         action="store_true",
         help="write golden texts that differ instead of failing",
+    )
+    group.addoption(
+        "--het-update-lock",
+        dest="het_update_lock",
+        action="store_true",
+        help="write the lock again, by how its items end",
+    )
+    group.addoption(
+        "--het-require",
+        dest="het_require",
+        action="append",
+        metavar="PROFILE:LEVEL",
+        help="fail unless this level is reached on every named device, or on those that follow "
+        "after a further colon: core@1:L2:cpu,npu; may be given more than once",
     )
     for how, stored in (("", True), ("no-", False)):
         group.addoption(

@@ -13,7 +13,7 @@ import pytest
 
 from hettest.devicemap import Binding
 from hettest.errors import BackendCrash, UsageError
-from hettest.options import HetOptions
+from hettest.options import HetOptions, require_lock
 from hettest.outcome import Ledger, Outcome, Record
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from hettest.backend.protocol import Backend
     from hettest.case.expansion import Item
     from hettest.corpus import Selection
+    from hettest.levels.requiring import Requirement
     from hettest.locks import DeviceLocks
+    from hettest.outcome_lock import Lock
     from hettest.report import ReportContent
     from hettest.runner.het import Het
     from hettest.runner.subject import Subject
@@ -77,7 +79,7 @@ class KitSession:
     """Why nothing can be run: the backend cannot be loaded, or a device is mistyped."""
 
     unwritten: list[str] = field(default_factory=list)
-    """Why reports could not be written at the end, though they could be when the run began."""
+    """Why reports, or a lock, could not be written at the end, though they could be when the run began."""
 
     cases: Path | None = None
     """The folder of cases that are not the kit's own."""
@@ -163,28 +165,54 @@ class KitSession:
         return load(path)
 
     @cached_property
-    def locked(self) -> tuple[str, ...]:
-        """The items that are to be run by the list that was named, if one was.
+    def lock(self) -> Lock | None:
+        """The items that are to be run, with how each ended before, if a lock was named.
 
         Raises:
-            UsageError: The list cannot be read.
+            UsageError: It cannot be read.
         """
-        if self.options.lock is None:
-            return ()
-        from hettest.corpus import locked_items
+        from hettest.outcome_lock import Lock, read
 
-        return locked_items(self.options.lock)
+        path = self.options.lock
+        if path is None:
+            return None
+        return Lock(path) if self.options.update_lock and not path.exists() else read(path)
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """The items that are to be run by the lock that was named, if one was."""
+        return () if self.lock is None or self.options.update_lock else self.lock.items
+
+    @cached_property
+    def required(self) -> tuple[Requirement, ...]:
+        """The levels that the run must reach.
+
+        Raises:
+            UsageError: One has another form, or there is none of that name.
+        """
+        from hettest.levels.requiring import parse
+
+        return tuple(map(parse, self.options.require))
 
     def read_files(self) -> None:
-        """Read the files that were named.
+        """Read the files that were named, and what is required.
 
         Raises:
             UsageError: One cannot be read or is malformed; says where.
         """
+        require_lock(self.options.lock, self.options.update_lock)
         if self.options.waivers is not None:
             self.waivers  # noqa: B018 - reads them
         if self.options.lock is not None:
-            self.locked  # noqa: B018 - reads it
+            self.lock  # noqa: B018 - reads it
+        if self.options.require:
+            self.required  # noqa: B018 - reads them
+
+    @property
+    def must_be_settled(self) -> bool:
+        """Whether something was asked of the run itself, whether it has items or not."""
+        asked = self.options
+        return asked.lock is not None or (bool(asked.require) and asked.requires_items)
 
     @property
     def today(self) -> date:
@@ -193,7 +221,10 @@ class KitSession:
 
     def run(self, item: Item) -> Record:
         """Return how a conformance item ended; its devices are held for it meanwhile."""
-        return self.waivers.applied(self._ended(item), self.today)
+        record = self.waivers.applied(self._ended(item), self.today)
+        if self.lock is None or self.options.update_lock:
+            return record
+        return self.lock.applied(record)
 
     def _ended(self, item: Item) -> Record:
         from hettest.locks import DeviceBusy
@@ -304,13 +335,25 @@ class KitSession:
             claims=self.claims,
             unopened=self.unopened,
             waivers=self.waivers,
-            locked=self.locked,
+            lock=None if self.options.update_lock else self.lock,
+            required=self.required,
             started=self.started,
         )
 
     def content(self) -> ReportContent:
         """Return what reports are made from; the session must be closed."""
         return self.account.content
+
+    def renew_lock(self) -> None:
+        """Write the lock again, if that was asked for; what cannot be is told as of a report."""
+        from hettest.outcome_lock import write
+
+        if self.lock is None or not self.options.update_lock:
+            return
+        try:
+            write(self.lock, [r for r in self.ledger.in_order() if r.case is not None])
+        except UsageError as error:
+            self.unwritten.append(str(error))
 
     def write_reports(self) -> bool:
         """Write each report that was asked for, and return whether all could be.

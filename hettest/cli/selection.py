@@ -23,6 +23,15 @@ MAP: TypeAlias = Annotated[
 LEVEL: TypeAlias = Annotated[
     int | None, typer.Option("--level", min=0, max=6, help="the highest level")
 ]
+REQUIRE: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="PROFILE:LEVEL",
+        help="fail unless this level is reached on every device, or on PROFILE:LEVEL:DEVICES; "
+        "repeatable",
+    ),
+]
 DIR: TypeAlias = Annotated[
     Path | None, typer.Option("--cases", help="a folder of cases of one's own")
 ]

@@ -56,6 +56,12 @@ class ReportContent:
     problems: Sequence[str] = ()
     """What is wrong with the run beside its items: an expired waiver, one that matches nothing."""
 
+    unmet: Sequence[str] = ()
+    """What was required of the run and is not so: a level, with what stands in its way."""
+
+    better: Sequence[str] = ()
+    """Items that ended better than the lock says, which can be written again."""
+
     partial: str = ""
     """Why the run is no evidence of conformance, such as that it was of a sample; else empty."""
 

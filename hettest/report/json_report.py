@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).with_name("report.schema.json")
 NAME = "hettest-report-2"
+_TOLD = ("unmet", "better")
+"""The lists of sentences that are there only if they say something."""
 
 
 @cache
@@ -51,6 +53,7 @@ def document(content: ReportContent) -> dict[str, Any]:
         "levels": [standing.to_json() for standing in content.standings],
         "coverage": None if content.coverage is None else content.coverage.to_json(),
         "problems": list(content.problems),
+        **{name: list(getattr(content, name)) for name in _TOLD if getattr(content, name)},
         "waivers": waivers(content.records),
         "partial": content.partial,
         **({} if content.in_process is None else {"in_process": content.in_process}),
@@ -131,6 +134,8 @@ def read(text: str) -> ReportContent:
         standings=tuple(map(Standing.from_json, data.get("levels", ()))),
         coverage=_coverage(data.get("coverage")),
         problems=data.get("problems", ()),
+        unmet=data.get("unmet", ()),
+        better=data.get("better", ()),
         partial=data.get("partial", ""),
         in_process=data.get("in_process"),
         seed=data.get("seed"),

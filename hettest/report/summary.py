@@ -55,6 +55,8 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
         ("ran on", _devices(content)),
         ("items", _counts(content)),
         ("problems", content.problems),
+        ("required", content.unmet),
+        ("better than the lock", _better(content)),
         ("waivers", _waivers(content.records)),
         ("since the former report", _since(content, former)),
         ("unproven", _unproven(content.records)),
@@ -177,6 +179,12 @@ def _waivers(records: Iterable[Record]) -> Iterator[str]:
         if record.waiver:
             used.setdefault(record.waiver, []).append(record)
     yield from (f"{_items(same)}: {text}" for text, same in used.items())
+
+
+def _better(content: ReportContent) -> Iterator[str]:
+    yield from content.better
+    if content.better:
+        yield "run with --het-update-lock (hettest run --update-lock) to hold them to it"
 
 
 def _since(content: ReportContent, former: ReportContent | None) -> Iterator[str]:

@@ -68,6 +68,9 @@ def test_what_is_not_listed_is_named(run: Run, listed: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("a  pased\n", "hettest.lock:1: a: found the outcome 'pased', expected one of passed, *"),
+        ("a  failed\n", "hettest.lock:1: a: found the outcome 'failed', expected one of passed, *"),
+        ("a  passed\na\n", "hettest.lock:2: a is listed on line 1 already"),
         ("", "hettest.lock: lists no item; hettest list --devices=... > hettest.lock writes it"),
         ("a\nb\na\n", "hettest.lock:3: a is listed on line 1 already"),
     ],
@@ -81,3 +84,39 @@ def test_a_list_that_is_none_is_wrong_usage(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+@pytest.fixture
+def written(run: Run, listed: Path) -> Path:
+    """The same list with outcomes, as the plugin writes it."""
+    assert run(*SHARED, "--het-lock=hettest.lock", "--het-update-lock").ret == 0
+    return listed
+
+
+def test_a_lock_is_written_with_outcomes(pytester: pytest.Pytester, run: Run) -> None:
+    result = run(*SHARED, "--het-lock=new.lock", "--het-update-lock", "-n1")
+
+    assert result.ret == 0
+    text = (pytester.path / "new.lock").read_text()
+    assert text.startswith("# ")
+    assert text.count("  passed\n") == 2
+    assert run(*SHARED, "--het-lock=new.lock").ret == 0
+
+
+@pytest.mark.parametrize("how", [(), ("-n1",)])
+def test_what_passed_and_is_unsupported_now_fails(
+    run: Run, written: Path, how: tuple[str, ...]
+) -> None:
+    result = run(*SHARED, "--het-lock=hettest.lock", *how, backend="without_add")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["2 items: 0 passed, 2 failed, *", "*: unsupported, and passed by *hettest.lock:2: not *"]
+    )
+
+
+def test_no_lock_cannot_be_written_again(run: Run) -> None:
+    result = run("--devices=cpu", "--het-update-lock")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no lock is named that could be written again; *--het-lock=FILE"])

@@ -11,7 +11,7 @@ import typer
 from hettest.case.expansion import Item
 from hettest.cli.output import echo
 from hettest.cli.progress import with_progress
-from hettest.cli.selection import DEVICES
+from hettest.cli.selection import DEVICES, REQUIRE
 from hettest.conformance import running, writing
 from hettest.devicemap import parse_devices
 from hettest.errors import UsageError
@@ -40,6 +40,7 @@ def run(
     waivers: Annotated[
         Path | None, typer.Option("--waivers", help="known faults [default: the backend's own]")
     ] = None,
+    require: REQUIRE = None,
     quick: Annotated[
         str | None,
         typer.Option("--quick", metavar="PERCENT", help="run a sample, which is no evidence"),
@@ -55,7 +56,8 @@ def run(
     partial = ""
     if quick is not None:
         items, partial = running.quick(items, percent(quick, "--quick"), seed)
-    session = KitSession(options(named, backend, waivers, seed))
+    session = KitSession(options(named, backend, waivers, seed, tuple(require or ())))
+    session.read_files()
     content = running.run(session, chosen, items, with_progress, partial)
     digest = writing.write(out, content, chosen, waivers or session.own_waivers)
     for line in text.lines(content):
@@ -66,7 +68,11 @@ def run(
 
 
 def options(
-    devices: tuple[str, ...], backend: str, waivers: Path | None, seed: int = 0
+    devices: tuple[str, ...],
+    backend: str,
+    waivers: Path | None,
+    seed: int = 0,
+    require: tuple[str, ...] = (),
 ) -> HetOptions:
     """Return what a run of conformance items is asked for with: apart, whatever the backend.
 
@@ -83,6 +89,7 @@ def options(
         update_golden=False,
         isolate=require_isolation(True),
         waivers=waivers,
+        require=require,
         seed=seed,
     )
 

@@ -72,7 +72,7 @@ def parsed(path: Path, data: bytes) -> ReportContent:
 def exit_code(content: ReportContent) -> int:
     """Return what the run ended with: 1 failed, 6 something not run, else 0."""
     counts = content.counts
-    failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED] or content.problems
+    failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED] or content.problems or content.unmet
     return 1 if failed else 6 if counts[Outcome.NOT_RUN] else 0
 
 

@@ -11,7 +11,7 @@ import typer
 from hettest.case.expansion import Item
 from hettest.cli.output import echo, echo_document
 from hettest.cli.progress import with_progress
-from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
+from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, REQUIRE, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.files import require_writable
 from hettest.limits import PATIENCE
@@ -72,6 +72,10 @@ def run(
     lock: Annotated[
         Path | None, typer.Option("--lock", help="the items to be run, as hettest list prints them")
     ] = None,
+    update_lock: Annotated[
+        bool, typer.Option("--update-lock", help="write the lock again, by how its items end")
+    ] = False,
+    require: REQUIRE = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="for random rounding")] = 0,
     device_wait: Annotated[
         float, typer.Option("--device-wait", min=0, help="seconds to wait for a device in use")
@@ -94,6 +98,8 @@ def run(
         limits=limits(timeout, memory, batch),
         waivers=waivers,
         lock=lock,
+        update_lock=update_lock,
+        require=tuple(require or ()),
         seed=seed,
         device_wait=device_wait,
     )
@@ -107,6 +113,7 @@ def run(
     finally:
         session.release()
     session.close()
+    session.renew_lock()
     _show(session, as_json)
     raise typer.Exit(session.exit_code(INCOMPLETE if session.unwritten else 0))
 
@@ -143,6 +150,8 @@ def _show(session: KitSession, as_json: bool) -> None:
         _print(content.records)
         for line in text.lines(content):
             echo(line)
+    if session.account.undecided:
+        echo(f"incomplete: {session.account.undecided}", err=True)
     if session.crash is not None:
         echo(f"crashed: {session.crash}", err=True)
     session.write_reports()

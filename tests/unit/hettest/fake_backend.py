@@ -258,6 +258,21 @@ def few_words() -> Backend:
     return Backend(claims=("op:add", "dtype:f32", "device:cpu", "device:sim", "input:hir"))
 
 
+def without_multiply() -> Backend:
+    """Return the backend with one operator taken out of what it declares."""
+    return Backend(claims=(*Backend.claims, "-op:multiply"))
+
+
+def without_add() -> Backend:
+    """Return the backend with another one taken out."""
+    return Backend(claims=(*Backend.claims, "-op:add"))
+
+
+def without_placement() -> Backend:
+    """Return the backend without the word that lets one see where operators ran."""
+    return Backend(claims=(*Backend.claims, "-observe:placement"))
+
+
 def falls_back() -> Backend:
     return Backend(Fault.FALL_BACK)
 

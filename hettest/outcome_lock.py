@@ -1,0 +1,129 @@
+"""A lock: the items that are to be run, each with how it ended when the lock was written.
+
+One item a line, its outcome after two spaces or more; ``#`` begins a comment. A list of items
+alone, as ``hettest list`` prints it, is a lock that says nothing of outcomes.
+
+An item that passed by the lock and is unsupported or waived now has lost what it had, and fails.
+One that ends better is told, so that the lock can be written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, final
+
+from hettest.errors import UsageError
+from hettest.files import write_text
+from hettest.outcome import Outcome, Record
+
+_HEAD: Final = "# How each item ended, as --het-update-lock wrote it; an item may not end worse.\n"
+_ENTRY: Final = re.compile(r"(?P<item>.*?\S)(?:\s{2,}|\t)\s*(?P<outcome>\S.*)")
+_KEPT: Final = (Outcome.PASSED, Outcome.WAIVED, Outcome.UNSUPPORTED)
+"""What an item may end as by a lock, the best first; the others are no end to hold it to."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a lock."""
+
+    line: int
+    outcome: Outcome | None = None
+    """``None`` where the item is only listed."""
+
+
+@final
+@dataclass(frozen=True)
+class Lock:
+    """What a file says."""
+
+    path: Path
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        return tuple(self.entries)
+
+    def applied(self, record: Record) -> Record:
+        """Return ``record``, as failed if it lost what it had when the lock was written."""
+        was = self._former(record)
+        if was is None or record.outcome not in _KEPT or not _is_worse(record.outcome, was):
+            return record
+        why = record.waiver if record.outcome is Outcome.WAIVED else record.reason
+        place = f"{self.path}:{self.entries[record.id].line}"
+        reason = f"{record.outcome}, and {was} by {place}: {why}"
+        return replace(record, outcome=Outcome.FAILED, reason=reason, waiver="", stage="lock")
+
+    def better(self, records: Iterable[Record]) -> Iterator[str]:
+        """Yield each item that ended better than the lock says."""
+        for record in records:
+            was = self._former(record)
+            if was is not None and record.outcome in _KEPT and _is_worse(was, record.outcome):
+                yield f"{record.id}: {was} by {self.path}, now {record.outcome}"
+
+    def _former(self, record: Record) -> Outcome | None:
+        entry = self.entries.get(record.id)
+        return None if entry is None else entry.outcome
+
+    def renewed(self, records: Iterable[Record]) -> str:
+        """Return the text of a lock of a run; what failed or was not run keeps what it had."""
+        lines = [_HEAD]
+        for record in records:
+            outcome = record.outcome if record.outcome in _KEPT else self._former(record)
+            lines.append(f"{record.id}  {outcome}\n" if outcome is not None else f"{record.id}\n")
+        return "".join(lines)
+
+
+def _is_worse(now: Outcome, then: Outcome) -> bool:
+    return _KEPT.index(now) > _KEPT.index(then)
+
+
+def read(path: Path) -> Lock:
+    """Return what a lock says.
+
+    Raises:
+        UsageError: It cannot be read, lists no item, lists one twice, or names no outcome.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the list of items cannot be read: {error}") from error
+    found: dict[str, Entry] = {}
+    for number, text in enumerate(lines, 1):
+        line = text.partition("#")[0].strip()
+        if not line:
+            continue
+        item, outcome = _taken_apart(path, number, line)
+        if item in found:
+            first = found[item].line
+            raise UsageError(f"{path}:{number}: {item} is listed on line {first} already")
+        found[item] = Entry(number, outcome)
+    if not found:
+        raise UsageError(f"{path}: lists no item; hettest list --devices=... > {path} writes it")
+    return Lock(path, found)
+
+
+def _taken_apart(path: Path, number: int, line: str) -> tuple[str, Outcome | None]:
+    entry = _ENTRY.fullmatch(line)
+    if entry is None:
+        return line, None
+    word = entry["outcome"]
+    if word not in [outcome.value for outcome in _KEPT]:
+        expected = ", ".join(outcome.value for outcome in _KEPT)
+        raise UsageError(
+            f"{path}:{number}: {entry['item']}: found the outcome {word!r}, expected one of "
+            f"{expected}, or none"
+        )
+    return entry["item"], Outcome(word)
+
+
+def write(lock: Lock, records: Iterable[Record]) -> None:
+    """Write a lock again, by how the items of a run ended.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    write_text(lock.path, lock.renewed(records), "the lock")
