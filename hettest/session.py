@@ -79,7 +79,7 @@ class KitSession:
     """Why nothing can be run: the backend cannot be loaded, or a device is mistyped."""
 
     unwritten: list[str] = field(default_factory=list)
-    """Why reports, or a lock, could not be written at the end, though they could be when the run began."""
+    """Why reports or a lock could not be written at the end, though they could be at first."""
 
     cases: Path | None = None
     """The folder of cases that are not the kit's own."""

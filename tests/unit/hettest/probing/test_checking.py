@@ -208,8 +208,8 @@ def test_the_command_ends_with_a_count_and_the_exit_code(
     lines = capsys.readouterr().out.splitlines()
     assert ended == code
     assert lines[0].startswith("ok              loads: ")
-    counts = f"{16 - code} ok, {code} failed, 4 not applicable"
-    assert lines[-1] == f"{UNRULY}:{backend}: 20 checks: {counts}"
+    counts = f"{17 - code} ok, {code} failed, 0 not run, 4 not applicable"
+    assert lines[-1] == f"{UNRULY}:{backend}: 21 checks: {counts}"
 
 
 def test_the_command_prints_json(
