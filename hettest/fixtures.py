@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,11 @@ from hettest.golden import Golden
 from hettest.session import KEY, Chosen, KitSession
 
 if TYPE_CHECKING:
-    from hettest.backend.device import Device
+    from hettest.backend.device import Device, DevicePair
     from hettest.bench.measurement import Paired
     from hettest.bench.paired import PairedBenchmark
     from hettest.case.expansion import Item
+    from hettest.devicemap import Binding as DeviceMap
     from hettest.runner.het import Het
 
 
@@ -84,14 +84,14 @@ def accelerator(
 @pytest.fixture(scope="session")
 def device_pair(
     request: pytest.FixtureRequest, _het_session: KitSession, _het_device_pair: None
-) -> tuple[Device, Device]:
+) -> DevicePair:
     """Each ordered pair of the devices named by ``--devices``, in turn."""
     first, second = _chosen(request).devices
     return _het_session.tested.device(first), _het_session.tested.device(second)
 
 
 @pytest.fixture(scope="session")
-def device_map(_het_session: KitSession, _het_device_map: None) -> Mapping[str, str]:
+def device_map(_het_session: KitSession, _het_device_map: None) -> DeviceMap:
     """Which device each role is: ``--het-device-map``, else ``host`` and ``accel`` in order."""
     return _het_session.binding_of(_het_session.options.devices)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, final
 
 from hettest.backend.protocol import Backend, DeviceAccess, DeviceInfo, OpensDevices
 from hettest.errors import UsageError
@@ -62,3 +62,6 @@ class Device:
     def xp(self) -> Any:
         """The array namespace whose functions run on this device."""
         return self._access.xp
+
+
+DevicePair: TypeAlias = tuple[Device, Device]

@@ -100,7 +100,7 @@ def unknown(clause: str, listed: Mapping[str, Clause]) -> str | None:
         return None
     near = difflib.get_close_matches(clause, listed, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{clause} is no clause of docs/reference/clauses.md{hint}"
+    return f"{clause} is no clause{hint or '; hettest explain clauses lists them'}"
 
 
 def _clause(path: Path, id_: str, entry: Any) -> Clause:

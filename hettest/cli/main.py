@@ -25,6 +25,7 @@ from hettest.cli.commands import (
     conformance_run,
     conformance_verify,
     doctor,
+    explain,
     export,
     list_items,
     probe,
@@ -45,7 +46,7 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for command in (doctor, list_items, run, report, probe, export):
+    for command in (doctor, explain, list_items, run, report, probe, export):
         app.command(command.NAME, help=command.HELP)(command.run)
     backends = typer.Typer(help="Work on backends of one's own.", no_args_is_help=True)
     backends.command(backend_check.NAME, help=backend_check.HELP)(backend_check.run)

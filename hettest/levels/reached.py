@@ -16,7 +16,7 @@ from hettest.capability import missing
 from hettest.levels.plan import Planned
 from hettest.levels.profile import Profile, due
 from hettest.levels.ran import ran_on, reached_on
-from hettest.levels.reading import WORDS, blocker_of
+from hettest.levels.reading import WORDS, blocker_of, explained
 from hettest.levels.standing import Blocker, Reach, Rung, Standing
 from hettest.outcome import Outcome, Record, Status, weakest
 
@@ -107,7 +107,7 @@ def _reach(
     name, items = part.step.name, len(part.items)
     if undeclared:
         listed = ", ".join(undeclared)
-        return Reach.BLOCKED, f"not declared: {listed}; read {WORDS}"
+        return Reach.BLOCKED, f"not declared: {listed}; see {explained(WORDS)}"
     if blocker is not None:
         return Reach.BLOCKED, _told(blocker, blocking)
     if below is not None and below.reach is not Reach.REACHED:
@@ -125,9 +125,9 @@ def _reach(
 
 def _told(blocker: Blocker, count: int) -> str:
     others = f" ({count} such items, this is the first)" if count > 1 else ""
-    clause = f", {blocker.clause}" if blocker.clause else ""
     why = f": {blocker.reason}" if blocker.reason else ""
-    return f"{blocker.item} {blocker.outcome}{why}{others}; read {blocker.page}{clause}"
+    see = explained(blocker.clause or blocker.page)
+    return f"{blocker.item} {blocker.outcome}{why}{others}; see {see}"
 
 
 def _passed(record: Record) -> bool:

@@ -8,7 +8,7 @@ from hettest.levels.standing import Blocker
 from hettest.outcome import Outcome, Record, Status
 
 CLAUSES: Final = "docs/reference/clauses.md"
-WORDS: Final = "docs/reference/protocol.md, capabilities"
+WORDS: Final = "docs/reference/protocol.md#capabilities"
 """Where it says how words are declared."""
 
 _PAGES: Final = {
@@ -24,6 +24,11 @@ _PAGES: Final = {
 }
 _ALIKE: Final = {"moved": "copies", "arrivals": "copies", "values": "ops"}
 """The area of published clauses that a check is nearest to, where it is not its own name."""
+
+
+def explained(name: str) -> str:
+    """Return the command that prints what a clause or a page says, where no page is at hand."""
+    return f"hettest explain {name.removeprefix('docs/reference/').replace('.md', '')}"
 
 
 def blocker_of(record: Record) -> Blocker:

@@ -49,7 +49,7 @@ def unknown_operator(name: str, known: Sequence[str], span: Span | None) -> Diag
         code="unknown-operator",
         message=f"{name} is not an operator",
         span=span,
-        help=_nearest(name, known, "docs/reference/operators.md lists the operators"),
+        help=_nearest(name, known, "hettest explain operators lists the operators"),
     )
 
 
@@ -119,7 +119,7 @@ def unsupported_type(
     return Diagnostic(
         code="unsupported-type",
         message=f"{where}: found {found}, expected {expected}",
-        help="docs/reference/language.md lists the dtypes",
+        help="hettest explain language#types lists the dtypes",
     )
 
 

@@ -74,8 +74,7 @@ def test_an_unknown_clause_is_told_with_one_that_is_near() -> None:
 
     assert unknown("copies.shared-input", listed) is None
     assert unknown("copies.shared-inputs", listed) == (
-        "copies.shared-inputs is no clause of docs/reference/clauses.md; "
-        "did you mean copies.shared-input?"
+        "copies.shared-inputs is no clause; did you mean copies.shared-input?"
     )
 
 

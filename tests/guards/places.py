@@ -46,8 +46,6 @@ _CHANGING: Final[dict[str, dict[int, int | None]]] = {
 
 _LISTING: Final = ("os.listdir", "os.scandir")
 _ASKING: Final = ("stat", "lstat", "access", "readlink")
-_PACKAGES: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
-_NOT_OURS: Final = (*_PACKAGES, __file__, "<frozen")
 _STANDARD: Final = f"{sysconfig.get_path('stdlib')}/"
 
 
@@ -149,7 +147,7 @@ def _is_a_package_asking() -> bool:
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(_PACKAGES):
+        if _is_of_a_package(file):
             return True
         if not file.startswith(("<frozen", _STANDARD)) and file != __file__:
             return False
@@ -157,8 +155,18 @@ def _is_a_package_asking() -> bool:
     return False
 
 
+def _is_of_a_package(file: str) -> bool:
+    return "/site-packages/" in file or "/dist-packages/" in file
+
+
 def _where() -> str:
     """Return the last lines that led here, without those of installed packages and this module."""
     frames = traceback.extract_stack()
-    ours = [f for f in frames if not f.filename.startswith(_NOT_OURS)]
+    ours = [
+        frame
+        for frame in frames
+        if not (
+            _is_of_a_package(frame.filename) or frame.filename.startswith((__file__, "<frozen"))
+        )
+    ]
     return "\n".join(f"    {f.filename}:{f.lineno} in {f.name}" for f in ours[-4:])

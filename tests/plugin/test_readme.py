@@ -49,9 +49,8 @@ def test_the_reference_runs_from_python(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_benchmark_gives_a_verdict(pytester: pytest.Pytester) -> None:
-    arguments = "args = tuple(np.full((3, 4), k, np.float32) for k in (1, 2, 5))\n\n\n"
     faster = BLOCKS[1].replace('!= "slower"', 'in ("faster", "slower", "same", "ambiguous")')
-    pytester.makepyfile(test_worth=BLOCKS[0] + arguments + faster)
+    pytester.makepyfile(test_worth=BLOCKS[0] + faster)
 
     result = pytester.runpytest_subprocess("--devices=cpu,sim", "-k", "pays")
 

@@ -72,7 +72,9 @@ def test_a_word_is_due_from_its_level_on(
 
     assert found.level == level
     if told is not None:
-        assert found.next[0].reason.startswith(f"not declared: {told}; read docs/")
+        assert found.next[0].reason.startswith(
+            f"not declared: {told}; see hettest explain protocol#capabilities"
+        )
 
 
 @pytest.mark.parametrize(
