@@ -171,11 +171,11 @@ class KitSession:
         Raises:
             UsageError: It cannot be read.
         """
-        from hettest.outcome_lock import Lock, read
-
         path = self.options.lock
         if path is None:
             return None
+        from hettest.outcome_lock import Lock, read
+
         return Lock(path) if self.options.update_lock and not path.exists() else read(path)
 
     @property
@@ -190,6 +190,8 @@ class KitSession:
         Raises:
             UsageError: One has another form, or there is none of that name.
         """
+        if not self.options.require:
+            return ()
         from hettest.levels.requiring import parse
 
         return tuple(map(parse, self.options.require))
@@ -346,10 +348,10 @@ class KitSession:
 
     def renew_lock(self) -> None:
         """Write the lock again, if that was asked for; what cannot be is told as of a report."""
-        from hettest.outcome_lock import write
-
         if self.lock is None or not self.options.update_lock:
             return
+        from hettest.outcome_lock import write
+
         try:
             write(self.lock, [r for r in self.ledger.in_order() if r.case is not None])
         except UsageError as error:

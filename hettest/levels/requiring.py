@@ -53,7 +53,7 @@ class Requirement:
             seen = ", ".join(rung.devices) or "no device"
             yield (
                 f"{where} is reached on {seen}, and nothing was seen to run on "
-                f"{', '.join(unseen)}; read docs/reference/levels.md"
+                f"{', '.join(unseen)}; see hettest explain levels"
             )
 
 
