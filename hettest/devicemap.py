@@ -10,11 +10,17 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import permutations
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from hettest.errors import UsageError
 
-_DEVICE = re.compile(r"([a-z][a-z0-9_]*)(?:\.([a-z0-9_-]+))?(?::([0-9]+))?")
+LAST_INDEX: Final = 9999
+"""The highest index of a device; a name that asks for more is mistyped."""
+
+LONGEST_WORD: Final = 64
+"""Characters of a kind or a variant, which name files and lines of reports."""
+
+_DEVICE: Final = re.compile(r"([a-z][a-z0-9_]*)(?:\.([a-z0-9_-]+))?(?::([0-9]+))?")
 
 Binding: TypeAlias = Mapping[str, str]
 """Which device each role is, in the order in which the roles are declared."""
@@ -41,9 +47,19 @@ def canonical(text: str) -> str:
     """
     found = _DEVICE.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"found {text!r}, expected a device such as cpu, sim:1 or sim.no-f64:0")
+        shown = repr(text if len(text) <= LONGEST_WORD else f"{text[:LONGEST_WORD]}…")
+        raise UsageError(f"found {shown}, expected a device such as cpu, sim:1 or sim.no-f64:0")
     kind, variant, index = found.groups()
-    return f"{kind}{'.' + variant if variant else ''}:{int(index or 0)}"
+    if max(len(kind), len(variant or "")) > LONGEST_WORD:
+        raise UsageError(
+            f"found a device {kind[:20]}… with a word of more than {LONGEST_WORD} characters"
+        )
+    digits = (index or "0").lstrip("0") or "0"
+    if len(digits) > len(str(LAST_INDEX)) or int(digits) > LAST_INDEX:
+        raise UsageError(
+            f"found a device {kind} of the index {digits[:20]}, expected one of 0 to {LAST_INDEX}"
+        )
+    return f"{kind}{'.' + variant if variant else ''}:{digits}"
 
 
 def kind_of(device: str) -> str:

@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -21,6 +21,7 @@ from hettest.case.json_lines import json_key_lines
 from hettest.case.lines import Path as Key
 from hettest.case.lines import line_of, show
 from hettest.errors import HettestError, Problem
+from hettest.files.reading import DocumentError, parse_json, read_text, time_at
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -58,19 +59,13 @@ class Document:
             StoredError: There is no such file, or it holds no JSON; with the line.
         """
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StoredError([Problem(str(path), None, "", f"cannot be read: {error}")]) from error
-        if before:
-            text = _without(path, text, before)
-        try:
-            return cls(path, text, json.loads(text))
-        except json.JSONDecodeError as error:
-            message = f"found no JSON, {error.msg}; {repair}"
-            raise StoredError([Problem(str(path), error.lineno, "", message)]) from error
-        except RecursionError as error:
-            message = f"found JSON that is nested too deeply; {repair}"
-            raise StoredError([Problem(str(path), None, "", message)]) from error
+            text = read_text(path)
+            if before:
+                text = _without(path, text, before)
+            return cls(path, text, parse_json(text, path))
+        except DocumentError as error:
+            message = f"{error.problem.message}; {repair}"
+            raise StoredError([replace(error.problem, message=message)]) from error
 
     def check(self, schema: Path) -> None:
         """Hold the data to a schema.
@@ -87,6 +82,14 @@ class Document:
         line = line_of(self._lines, key)
         self.problems.append(Problem(str(self.path), line, show(key), message))
 
+    def time_at(self, key: Key, milliseconds: float) -> datetime | None:
+        """Return the time that stands at ``key``; ``None`` if it is none, which is noted."""
+        try:
+            return time_at(milliseconds)
+        except ValueError as error:
+            self.wrong(key, str(error))
+            return None
+
     def require_sound(self) -> None:
         """Raise `StoredError` if anything was found wrong."""
         if self.problems:
@@ -101,7 +104,7 @@ def validator(schema: Path) -> Validator:
     """Return what holds data to the schema in a file."""
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    return Draft202012Validator(parse_json(read_text(schema), schema))
 
 
 def _without(path: Path, text: str, before: str) -> str:

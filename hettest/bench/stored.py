@@ -27,6 +27,7 @@ from typing import Any, Final, final
 from hettest.bench.located import Document, StoredError, validator
 from hettest.bench.measurement import Paired
 from hettest.case.lines import Path as Key
+from hettest.files.reading import time_of
 
 SCHEMA: Final = Path(__file__).with_name("stored.schema.json")
 _REPAIR: Final = "expected a file of pytest-benchmark: pytest --benchmark-json=FILE"
@@ -209,9 +210,9 @@ class _Reader:
     def _when(self) -> datetime | None:
         found = self.document.data.get("datetime")
         try:
-            return None if found is None else datetime.fromisoformat(found)
-        except (TypeError, ValueError):
-            self._wrong(("datetime",), f"found {found!r}, expected a time such as 2027-03-01T12:00")
+            return None if found is None else time_of(found)
+        except ValueError as error:
+            self._wrong(("datetime",), str(error))
             return None
 
     def _wrong(self, key: Key, message: str) -> None:

@@ -7,7 +7,6 @@ cases may have a ``clauses.toml`` of its own, in the same form; without one its 
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, final
 
 from hettest.errors import CaseError, Problem
+from hettest.files.reading import DocumentError, parse_toml, read_text
 from hettest.language import operators
 
 TABLE: Final = Path(__file__).with_name("clauses.toml")
@@ -53,7 +53,7 @@ def published() -> Mapping[str, Clause]:
 @cache
 def titles() -> Mapping[str, str]:
     """Return the heading of each area."""
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    table = parse_toml(read_text(TABLE), TABLE)
     found = {area: str(clauses["title"]) for area, clauses in table.items()}
     return MappingProxyType({**found, OPERATORS: "Operators"})
 
@@ -65,9 +65,9 @@ def read(path: Path) -> Mapping[str, Clause]:
         CaseError: The file is no TOML, or not of this form.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _wrong(path, "", str(error)) from error
+        table = parse_toml(read_text(path), path)
+    except DocumentError as error:
+        raise CaseError([error.problem]) from error
     found: dict[str, Clause] = {}
     for area, clauses in table.items():
         if not isinstance(clauses, dict):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, final
+
+from hettest.files.reading import parse_toml, read_text
 
 TABLE: Final = Path(__file__).with_name("fault_classes.toml")
 _FOLDER: Final = re.compile(r"bugs/c([0-9]{2})_[a-z0-9_]+/")
@@ -37,7 +38,7 @@ class FaultClass:
 @cache
 def fault_classes() -> Mapping[str, FaultClass]:
     """Return every class by its id, in order."""
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    table = parse_toml(read_text(TABLE), TABLE)
     return MappingProxyType({id_: _fault_class(id_, **entry) for id_, entry in table.items()})
 
 

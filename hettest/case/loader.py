@@ -6,7 +6,6 @@ Whatever is wrong with the file is told with the line it stands on.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +31,10 @@ from hettest.case.schema import violations
 from hettest.case.sweep import combinations, fill, wrong_sweep
 from hettest.devicemap import Bind
 from hettest.errors import CaseError, Problem
+from hettest.files.reading import DocumentError, parse_toml, read_text
 
 POLICIES = ("copy", "replicate", "error")
 _MARKER = re.compile(r"//~(\^?)\s*([a-z0-9-]+)")
-_TOML_PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
 _SWEPT = ("clauses", "program", "run", "expect", "requires", "policies")
 
 
@@ -46,38 +45,13 @@ def load(path: Path, root: Path) -> tuple[Case, ...]:
         CaseError: The file cannot be read, is no TOML, breaks the schema, names what it does not
             have, or writes down a tensor that cannot be.
     """
-    try:
-        return _load(path, root)
-    except RecursionError as error:
-        raise CaseError([Problem(str(path), None, "", "is nested too deeply")]) from error
-
-
-def _load(path: Path, root: Path) -> tuple[Case, ...]:
-    text = _read(path)
     case_id = path.relative_to(root).with_suffix("").as_posix()
     try:
-        data = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, and integers of thousands of digits
-        raise CaseError([_toml_problem(path, error)]) from error
+        text = read_text(path)
+        data = parse_toml(text, path)
+    except DocumentError as error:
+        raise CaseError([error.problem]) from error
     return _Reader(path, case_id, text, key_lines(text)).cases(data)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        message = f"byte {error.object[error.start]:#04x} is not UTF-8"
-        raise CaseError([Problem(str(path), line, "", message)]) from error
-    except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-        raise CaseError([Problem(str(path), None, "", message)]) from error
-
-
-def _toml_problem(path: Path, error: ValueError) -> Problem:
-    found = _TOML_PLACE.search(str(error))
-    line = int(found[1]) if found else None
-    return Problem(str(path), line, "", _TOML_PLACE.sub("", str(error)))
 
 
 @final

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from hettest.files.reading import parse_json, read_text
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -23,7 +24,7 @@ def _validator() -> Validator:
 
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     make: Any = extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
-    return cast("Validator", make(json.loads(SCHEMA.read_text(encoding="utf-8"))))
+    return cast("Validator", make(parse_json(read_text(SCHEMA), SCHEMA)))
 
 
 def _is_integer(_: object, found: object) -> bool:
@@ -40,7 +41,7 @@ def _quick() -> Any:
     """
     from jsonschema_rs import validator_for
 
-    return validator_for(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return validator_for(parse_json(read_text(SCHEMA), SCHEMA))
 
 
 _NUMBERS = frozenset({"data", "fill", "random", "ulps"})

@@ -36,6 +36,7 @@ from hettest.cli.commands import (
 )
 from hettest.cli.output import echo
 from hettest.errors import BackendCrash, CaseError, UsageError
+from hettest.files.reading import DocumentError
 
 
 def application() -> typer.Typer:
@@ -77,7 +78,7 @@ def main() -> None:
     except UsageError as error:
         echo(f"hettest: {error}", err=True)
         sys.exit(2)
-    except (CaseError, StoredError) as error:
+    except (CaseError, DocumentError, StoredError) as error:
         echo(error, err=True)
         sys.exit(2)
     except BackendCrash as crash:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.files import json_text
+from hettest.files.reading import DocumentError, decoded, parse_json, read_text
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -83,11 +83,9 @@ def read(data: bytes) -> Manifest:
         ValueError: It is none; says at which key, what was found and what was expected.
     """
     try:
-        found = json.loads(data)
-    except ValueError as error:
-        raise ValueError(f"{NAME}: no JSON: {error}") from error
-    except RecursionError as error:
-        raise ValueError(f"{NAME}: is nested too deeply to be a manifest") from error
+        found = parse_json(decoded(data, NAME), NAME)
+    except DocumentError as error:
+        raise ValueError(str(error)) from error
     if not isinstance(found, dict) or found.get("schema") != FORMAT:
         raise ValueError(f"{NAME}: not a manifest of schema {FORMAT}")
     wrong = next(_validator().iter_errors(found), None)
@@ -118,5 +116,5 @@ def mismatches(manifest: Manifest, files: Mapping[str, bytes]) -> Iterator[str]:
 def _validator() -> Validator:
     from jsonschema import Draft202012Validator
 
-    data: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    data: dict[str, Any] = parse_json(read_text(SCHEMA), SCHEMA)
     return Draft202012Validator(data)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from hettest.capability import missing
 from hettest.conformance import manifest, signing
@@ -15,6 +14,7 @@ from hettest.conformance.manifest import Manifest
 from hettest.conformance.writing import suite_digests
 from hettest.corpus import own_cases, select
 from hettest.errors import UsageError
+from hettest.files.reading import DocumentError, decoded, parse_json
 from hettest.levels import profile as profiles
 from hettest.levels.judged import covered, standings
 from hettest.levels.standing import Standing
@@ -107,8 +107,8 @@ def _check_report(
     made: Manifest, files: Mapping[str, bytes], trust: Trust, verdict: Verdict
 ) -> None:
     try:
-        content = json_report.read(files.get(manifest.REPORT, b"").decode())
-    except (ValueError, RecursionError) as error:
+        content = json_report.read(decoded(files.get(manifest.REPORT, b""), manifest.REPORT))
+    except ValueError as error:
         verdict.problems.append(f"{manifest.REPORT}: {error}")
         return
     verdict.content = content
@@ -157,11 +157,11 @@ def _disagreements(made: Manifest, content: ReportContent) -> Iterator[str]:
 def _profile_problems(made: Manifest, files: Mapping[str, bytes]) -> Iterator[str]:
     try:
         known = profiles.load(made.profile).digest
-        held = profiles.from_json(json.loads(files.get(manifest.PROFILE, b"{}"))).digest
+        held = profiles.from_json(_json(files, manifest.PROFILE)).digest
     except UsageError as error:
         yield f"{error}; a later hettest may have it"
-    except RecursionError:
-        yield f"{manifest.PROFILE}: is nested too deeply to be a profile"
+    except DocumentError as error:
+        yield str(error)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"{manifest.PROFILE}: is no profile: {error!r}"
     else:
@@ -172,14 +172,16 @@ def _profile_problems(made: Manifest, files: Mapping[str, bytes]) -> Iterator[st
 
 def _environment_problems(files: Mapping[str, bytes]) -> Iterator[str]:
     try:
-        found = json.loads(files.get(manifest.ENVIRONMENT, b"{}"))
-    except ValueError as error:
-        yield f"{manifest.ENVIRONMENT}: no JSON: {error}"
-    except RecursionError:
-        yield f"{manifest.ENVIRONMENT}: is nested too deeply"
+        found = _json(files, manifest.ENVIRONMENT)
+    except DocumentError as error:
+        yield str(error)
     else:
         if not isinstance(found, dict):
             yield f"{manifest.ENVIRONMENT}: found a {type(found).__name__}, expected an object"
+
+
+def _json(files: Mapping[str, bytes], name: str) -> Any:
+    return parse_json(decoded(files.get(name, b"{}"), name), name)
 
 
 def contradictions(content: ReportContent) -> Iterator[str]:
@@ -229,7 +231,9 @@ def _waiver_problems(
     if not waived:
         return
     try:
-        entries = parse_waivers((data or b"format = 1").decode(), manifest.WAIVERS).entries
+        entries = parse_waivers(
+            decoded(data or b"format = 1", manifest.WAIVERS), manifest.WAIVERS
+        ).entries
     except (UsageError, ValueError) as error:
         yield f"{manifest.WAIVERS}: {error}"
         return

@@ -13,7 +13,6 @@ hold the digest of each.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -22,6 +21,7 @@ from hettest.case.model import Case
 from hettest.case.requirements import of_program
 from hettest.corpus import own_cases
 from hettest.files import json_text, write_text
+from hettest.files.reading import parse_json, read_text
 from hettest.language import DiagnosticError, parse
 from hettest.levels.plan import variant
 from hettest.levels.profile import EVERY_DEVICE, FOLDER, Profile, Step, from_json, published
@@ -117,7 +117,7 @@ def _compared(made: Profile) -> str:
     """Return how ``made`` differs from the file of its name."""
     if made.name not in published():
         return f"{len(_variants(made))} variants, not published"
-    known = from_json(json.loads((FOLDER / f"{made.name}.json").read_text(encoding="utf-8")))
+    known = from_json(parse_json(read_text(path := FOLDER / f"{made.name}.json"), path))
     if known.digest == made.digest:
         return f"{len(_variants(made))} variants, as published"
     before, after = _variants(known), _variants(made)

@@ -17,6 +17,7 @@ from typing import Any, Final, final
 
 from hettest.devicemap import kind_of
 from hettest.errors import UsageError
+from hettest.files.reading import parse_json, read_text
 
 FOLDER: Final = Path(__file__).parent / "profiles"
 SCHEMA: Final = "hettest-profile-1"
@@ -105,7 +106,7 @@ def load(name: str) -> Profile:
     if name not in published():
         listed = ", ".join(published())
         raise UsageError(f"found no profile {name}; this installation has {listed}")
-    return from_json(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    return from_json(parse_json(read_text(path := FOLDER / f"{name}.json"), path))
 
 
 def due(words: Sequence[tuple[str, ...]], devices: Sequence[str]) -> list[tuple[str, ...]]:

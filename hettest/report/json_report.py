@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hettest.files import json_text
+from hettest.files.reading import DocumentError, parse_json, read_text, time_of
 from hettest.levels.coverage import Coverage
 from hettest.levels.standing import Standing
 from hettest.outcome import Outcome, Record
@@ -29,7 +29,7 @@ _TOLD = ("unmet", "better")
 def _validator() -> Validator:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return Draft202012Validator(parse_json(read_text(SCHEMA), SCHEMA))
 
 
 def render(content: ReportContent) -> str:
@@ -143,7 +143,7 @@ def read(text: str) -> ReportContent:
         packages=data.get("packages", {}),
         suite=data.get("suite", {}),
         **_listed(data),
-        started=datetime.fromisoformat(data["started"]).timestamp(),
+        started=time_of(data["started"]).timestamp(),
         seconds=data["seconds"],
     )
 
@@ -155,9 +155,10 @@ def parsed(text: str) -> dict[str, Any]:
         ValueError: The text is no such report; says at which key, what was found and expected.
     """
     try:
-        data = json.loads(text, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: no JSON: {error.msg}") from error
+        data = parse_json(text, "")
+    except DocumentError as error:
+        line = "" if error.problem.line is None else f"line {error.problem.line}: "
+        raise ValueError(f"{line}{error.problem.message}") from error
     if not isinstance(data, dict) or data.get("schema") != NAME:
         raise ValueError(f"not a report of schema {NAME}: {_named(data)}")
     wrong = next(_validator().iter_errors(data), None)
@@ -165,11 +166,11 @@ def parsed(text: str) -> dict[str, Any]:
         raise ValueError(f"{wrong.json_path}: {wrong.message}")
     for problem in sums(data):
         raise ValueError(problem)
+    try:
+        time_of(data["started"])
+    except ValueError as error:
+        raise ValueError(f"$.started: {error}") from error
     return data
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"no JSON: found {word}, expected a finite number")
 
 
 def _named(data: Any) -> str:

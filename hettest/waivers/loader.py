@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -13,13 +11,13 @@ from typing import Any, Final
 
 from hettest.case.lines import key_lines, line_of
 from hettest.errors import Problem, UsageError
+from hettest.files.reading import DocumentError, parse_toml, read_text
 from hettest.waivers.model import KINDS, STAGES, Waiver, Waivers
 
 FORMAT: Final = 1
 _KEYS: Final = tuple(f.name for f in fields(Waiver) if f.name not in ("file", "line"))
 _OPTIONAL: Final = ("issue", "devices")
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {"stage": STAGES, "kind": KINDS}
-_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def load(path: Path) -> Waivers:
@@ -29,9 +27,9 @@ def load(path: Path) -> Waivers:
         UsageError: It cannot be read, or is no waiver file; has one line for each problem.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the waivers cannot be read: {error}") from error
+        text = read_text(path, "the waivers")
+    except DocumentError as error:
+        raise UsageError(str(error)) from error
     return parse(text, str(path))
 
 
@@ -42,11 +40,9 @@ def parse(text: str, file: str) -> Waivers:
         UsageError: It is no waiver file; has one line for each problem.
     """
     try:
-        data = tomllib.loads(text)
-    except ValueError as error:
-        found = _TOML_PLACE.search(str(error))
-        line = int(found[1]) if found else None
-        raise UsageError(str(Problem(file, line, "", _TOML_PLACE.sub("", str(error))))) from error
+        data = parse_toml(text, file)
+    except DocumentError as error:
+        raise UsageError(str(error)) from error
     lines = key_lines(text)
     wrong = [
         str(Problem(file, line_of(lines, path), where, message))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hettest.errors import UsageError
 from hettest.files import toml_string, write_text
+from hettest.files.reading import DocumentError, read_text
 from hettest.waivers.loader import FORMAT, parse
 from hettest.waivers.model import Waiver
 
@@ -18,9 +19,9 @@ def add(waiver: Waiver, path: Path) -> None:
             cannot be written; the file is then as it was.
     """
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else f"format = {FORMAT}\n"
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the waivers cannot be read: {error}") from error
+        before = read_text(path, "the waivers") if path.exists() else f"format = {FORMAT}\n"
+    except DocumentError as error:
+        raise UsageError(str(error)) from error
     parse(before, str(path))
     text = f"{before.rstrip()}\n\n{render(waiver)}"
     parse(text, str(path))

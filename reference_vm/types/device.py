@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-_DEVICE = re.compile(
-    r"(?P<kind>[a-z][a-z0-9_]*)(\.(?P<variant>[a-z0-9_-]+))?(:(?P<index>[0-9]{1,9}))?"
-)
+_DEVICE = re.compile(r"(?P<kind>[a-z][a-z0-9_]*)(\.(?P<variant>[a-z0-9_-]+))?(:(?P<index>[0-9]+))?")
+LAST_INDEX: Final = 9999
+"""The highest index of a device; a name that asks for more is mistyped."""
+
+LONGEST_WORD: Final = 64
+"""Characters of a kind or a variant."""
 
 
 @final
@@ -35,10 +38,17 @@ class DeviceName:
         """
         found = _DEVICE.fullmatch(text.strip())
         if found is None:
-            raise ValueError(
-                f"found {text!r}, expected a device such as cpu, sim:1 or sim.no-f64:0"
-            )
-        return cls(found["kind"], int(found["index"] or 0), found["variant"])
+            shown = repr(text if len(text) <= LONGEST_WORD else f"{text[:LONGEST_WORD]}…")
+            raise ValueError(f"found {shown}, expected a device such as cpu, sim:1 or sim.no-f64:0")
+        kind, variant = found["kind"], found["variant"]
+        if max(len(kind), len(variant or "")) > LONGEST_WORD:
+            word = f"a word of more than {LONGEST_WORD} characters"
+            raise ValueError(f"found a device {kind[:20]}… with {word}")
+        digits = (found["index"] or "0").lstrip("0") or "0"
+        if len(digits) > len(str(LAST_INDEX)) or int(digits) > LAST_INDEX:
+            expected = f"expected one of 0 to {LAST_INDEX}"
+            raise ValueError(f"found a device {kind} of the index {digits[:20]}, {expected}")
+        return cls(kind, int(digits), variant)
 
     def __str__(self) -> str:
         variant = f".{self.variant}" if self.variant else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 MOODY = "--het-backend=tests.unit.hettest.moody:WithNpu"
@@ -37,7 +39,7 @@ def test_two_workers_never_hold_one_device_at_once(pytester: pytest.Pytester) ->
     result.assert_outcomes(passed=24)
     log = (pytester.path / "log.txt").read_text()
     assert runs_of(log, "npu:0") == ["begins", "ends"] * 8
-    assert (pytester.path / "tmp/hettest-device-locks").is_dir()
+    assert (pytester.path / f"tmp/hettest-device-locks-{os.geteuid()}").is_dir()
 
 
 def test_a_device_that_stays_in_use_is_not_run(pytester: pytest.Pytester) -> None:

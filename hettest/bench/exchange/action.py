@@ -87,7 +87,7 @@ def _run(
         path=document.path,
         entries=tuple(_entries(document, (*key, "benches"), found["benches"], bigger, suite)),
         commit=found["commit"]["id"],
-        when=datetime.fromtimestamp(found["date"] / 1000, UTC),
+        when=document.time_at((*key, "date"), found["date"]),
     )
 
 

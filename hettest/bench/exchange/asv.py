@@ -86,12 +86,13 @@ class _Reader:
         data = self.document.data
         for name, row in data["results"].items():
             self._add(name, dict(zip(data["result_columns"], row, strict=False)))
+        when = self.document.time_at(("date",), data["date"])
         self.document.require_sound()
         return StoredRun(
             path=self.document.path,
             entries=tuple(self.entries),
             commit=data["commit_hash"],
-            when=datetime.fromtimestamp(data["date"] / 1000, UTC),
+            when=when,
             machine=_machine(data["params"]),
             python=str(data.get("python") or ""),
         )

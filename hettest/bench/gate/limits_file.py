@@ -17,8 +17,6 @@ Whatever is wrong with the file is told with its line.
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,6 +25,7 @@ from typing import Any, Final
 from hettest.bench.gate.limits import BYTES, COPIES, PEAK_MEMORY, SLOWER, Limit, Limits
 from hettest.case.lines import key_lines, line_of
 from hettest.errors import Problem, UsageError
+from hettest.files.reading import DocumentError, parse_toml, read_text
 from hettest.limits import parse_bytes
 
 FORMAT: Final = 1
@@ -36,7 +35,6 @@ _MOST: Final = {
     "peak-memory-at-most": PEAK_MEMORY,
 }
 _KEYS: Final = ("benchmark", "slower", *_MOST, "reason")
-_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def load(path: Path, slower: float = SLOWER) -> Limits:
@@ -46,17 +44,10 @@ def load(path: Path, slower: float = SLOWER) -> Limits:
         UsageError: It cannot be read, or is no file of limits; one line for each problem.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the limits cannot be read: {error}") from error
-    try:
-        data = tomllib.loads(text)
-    except ValueError as error:
-        found = _TOML_PLACE.search(str(error))
-        line = int(found[1]) if found else None
-        raise UsageError(
-            str(Problem(str(path), line, "", _TOML_PLACE.sub("", str(error))))
-        ) from error
+        text = read_text(path, "the limits")
+        data = parse_toml(text, path)
+    except DocumentError as error:
+        raise UsageError(str(error)) from error
     lines = key_lines(text)
     wrong = [
         str(Problem(str(path), line_of(lines, key), where, message))

@@ -9,6 +9,7 @@ import typer
 
 from hettest.cli.output import echo, echo_document
 from hettest.errors import UsageError
+from hettest.files.reading import decoded, read_text
 from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
 from hettest.report import FORMATS, ReportContent, json_report, text, write
@@ -48,10 +49,7 @@ def read(path: Path) -> ReportContent:
     Raises:
         UsageError: It is no such report; says where in it, what was found and what was expected.
     """
-    try:
-        return parsed(path, path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: {error}") from error
+    return _parsed(path, read_text(path))
 
 
 def parsed(path: Path, data: bytes) -> ReportContent:
@@ -60,13 +58,15 @@ def parsed(path: Path, data: bytes) -> ReportContent:
     Raises:
         UsageError: It is no such report; says where in it, what was found and what was expected.
     """
+    return _parsed(path, decoded(data, path))
+
+
+def _parsed(path: Path, text: str) -> ReportContent:
     try:
-        return json_report.read(data.decode())
+        return json_report.read(text)
     except ValueError as error:
         told = "hettest report reads JSON reports, as --report=NAME.json writes them"
         raise UsageError(f"{path}: {error}; {told}") from error
-    except RecursionError as error:
-        raise UsageError(f"{path}: is nested too deeply to be a report") from error
 
 
 def exit_code(content: ReportContent) -> int:
