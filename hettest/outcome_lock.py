@@ -17,6 +17,7 @@ from typing import Final, final
 
 from hettest.errors import UsageError
 from hettest.files import write_text
+from hettest.files.reading import DocumentError, read_text
 from hettest.outcome import Outcome, Record
 
 _HEAD: Final = "# How each item ended, as --het-update-lock wrote it; an item may not end worse.\n"
@@ -88,9 +89,9 @@ def read(path: Path) -> Lock:
         UsageError: It cannot be read, lists no item, lists one twice, or names no outcome.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the list of items cannot be read: {error}") from error
+        lines = read_text(path, "the list of items").splitlines()
+    except DocumentError as error:
+        raise UsageError(str(error)) from error
     found: dict[str, Entry] = {}
     for number, text in enumerate(lines, 1):
         line = text.partition("#")[0].strip()

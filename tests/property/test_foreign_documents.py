@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from hettest import outcome_lock
 from hettest.bench.exchange import action, asv
 from hettest.bench.exchange.action import Shown
 from hettest.bench.gate import limits_file
 from hettest.cli import main as command
-from hettest.corpus import locked_items
 from hettest.errors import UsageError
 from hettest.report import json_report
 from tests.unit.hettest.bench.runs import paired, plain, run, to_json
@@ -27,7 +27,7 @@ from tests.unit.hettest.case.written import text as case_text
 from tests.unit.hettest.files.hostile_text import texts
 from tests.unit.hettest.report.test_hostile_text import said
 
-VALUES = st.one_of(
+VALUES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(
         [
             *(None, True, -1, 0, 1.5, 10**15, 1.8e18, 10**39, 1e308, -1e-308, 2**63, 5e-324),
@@ -80,7 +80,7 @@ def changed(data: Any, draw: Callable[..., Any]) -> Any:
 def spliced(text: str, draw: Callable[..., Any]) -> str:
     at = draw(st.integers(0, len(text)))
     end = draw(st.integers(at, min(len(text), at + 12)))
-    return text[:at] + draw(st.sampled_from(SPLICES)) + text[end:]
+    return text[:at] + str(draw(st.sampled_from(SPLICES))) + text[end:]
 
 
 def hettest(*args: str) -> tuple[int, str]:
@@ -243,7 +243,7 @@ def test_limits_are_read_or_refused(data: st.DataObject) -> None:
 @given(texts(20))
 @QUICK
 def test_a_list_of_items_is_read_or_refused(text: str) -> None:
-    loads(locked_items, text, "items.txt")
+    loads(outcome_lock.read, text, "items.txt")
 
 
 @given(texts(8))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ ROOT: Final = Path(hettest.__file__).parent
 WRITERS: Final[Mapping[str, str]] = {
     "files/writing.py": "the door",
     "conformance/packing.py": "an archive in memory",
+    "locks.py": "locks, which nothing is written to",
     "bench/gate/measuring.py": "the output of a process, while it runs",
     "isolation/process.py": "memory that two processes share, without a name",
     "probing/serving.py": "what a process prints while it is served, in a file without a name",
@@ -34,7 +35,7 @@ SPEAKERS: Final[Mapping[str, str]] = {
 PARSERS: Final[Mapping[str, str]] = {
     "files/reading.py": "the door",
     "case/json_lines.py": "a string of a text that is known to be valid",
-    "isolation/process.py": "what a process of our own answers, of a bounded size",
+    "isolation/frames.py": "what another process answers, of a bounded size",
 }
 """Who reads JSON or TOML, and why."""
 
@@ -75,7 +76,7 @@ def speaks(name: str) -> bool:
 
 
 def found(kind: str, source: str) -> list[str]:
-    kinds = {
+    kinds: dict[str, Callable[[str, ast.Call], bool]] = {
         "w": writes,
         "s": lambda name, _: speaks(name),
         "p": lambda name, _: name in _PARSING,
