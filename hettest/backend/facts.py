@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final
 
 from hettest.backend import exact
 from hettest.backend.calls import claims_of, name_of
 from hettest.backend.discovery import devices_of, info, mistyped
-from hettest.backend.guard import crashes
+from hettest.backend.guard import crashes, plain
 from hettest.backend.listing import require
-from hettest.backend.protocol import Backend, DeviceInfo
+from hettest.backend.protocol import Backend, DeviceInfo, TellsNotes
 from hettest.errors import ProtocolBreach, UsageError
 
 
@@ -84,3 +84,15 @@ def _plain(name: str, listed: Sequence[DeviceInfo]) -> tuple[DeviceInfo, ...]:
         else:
             return tuple(map(exact.device, listed))
     raise wrong
+
+
+def notes_of(backend: Backend) -> tuple[str, ...]:
+    """Return the sentences that ``backend`` has on this installation, if it has any.
+
+    Raises:
+        BackendCrash: It raised something instead.
+    """
+    if not hasattr(backend, "notes"):
+        return ()
+    with crashes(f"{name_of(backend)}.notes()"):
+        return tuple(plain(str(note)) for note in cast("TellsNotes", backend).notes())

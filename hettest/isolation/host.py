@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 from hettest.backend import exact, progress
 from hettest.backend.calls import claims_of, compiled, observed
 from hettest.backend.discovery import load
-from hettest.backend.facts import facts_of
+from hettest.backend.facts import facts_of, notes_of
 from hettest.backend.guard import crashes, frames_of, named
 from hettest.backend.nesting import copied
 from hettest.backend.ownership import Kept, ownership
@@ -77,6 +77,7 @@ class Host:
     def _doors(self) -> Mapping[str, Callable[..., Said]]:
         return {
             "facts": self._facts,
+            "notes": self._notes,
             "compile": self._compile,
             "run": self._run,
             "ownership": self._ownership,
@@ -98,6 +99,10 @@ class Host:
     def _facts(self) -> Said:
         progress.step("load the backend and ask for its devices")
         return {"facts": facts_of(self.backend).to_json()}, []
+
+    def _notes(self) -> Said:
+        progress.step("ask the backend for its notes")
+        return {"notes": list(notes_of(self.backend))}, []
 
     def _compile(
         self, name: str, text: str, device_map: Mapping[str, str], options: Options

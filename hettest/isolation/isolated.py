@@ -66,6 +66,21 @@ class Isolated:
     def unavailable(self) -> Mapping[str, str]:
         return self.facts.unavailable(self.asked.needed or self.asked.devices)
 
+    def notes(self) -> tuple[str, ...]:
+        """Return the sentences that the backend has on this installation.
+
+        Raises:
+            BackendCrash: The backend raised something, or its process died.
+            UsageError: It cannot be loaded.
+        """
+        self._ready()
+        self._left, self._end = self.limits.seconds, None
+        answer = self._ask(("notes",))
+        try:
+            return tuple(introduction.texts("notes", part(answer.data, "notes", list)))
+        except Malformed as wrong:
+            raise self._refuse(wrong) from None
+
     @cached_property
     def environment(self) -> Environment:
         """What judging needs; the backend in it is one that asks the process."""
@@ -114,7 +129,7 @@ class Isolated:
             BackendCrash: The backend raised something, or its process died.
             UsageError: It cannot be loaded.
         """
-        if self._process is not None and self._served >= self.limits.batch:
+        if self._end is not None or self._served >= self.limits.batch:
             self._retire()
         if self._process is not None:
             return self._process
@@ -211,6 +226,9 @@ class Isolated:
         process = self._process
         if process is None:
             return
+        if self._end is not None:  # it has ended already, and that was told
+            self._drop()
+            return
         wrong: Exception | None
         try:
             wrong = _raised(self._put(process, ("close",), self.limits.seconds))
@@ -229,7 +247,7 @@ class Isolated:
         printed = _told(self._process.printed())
         stacks = _told(self._process.stacks(), "stacks")
         self._process.release()
-        self._process = None
+        self._process, self._end = None, None
         return "\n".join(filter(None, (printed, stacks)))
 
     def _crashed(self, item: Item, stage: str, reason: str, printed: str) -> Record:

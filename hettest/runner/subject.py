@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, final
 
 from hettest.backend.discovery import load
-from hettest.backend.facts import Facts, facts_of
+from hettest.backend.facts import Facts, facts_of, notes_of
 from hettest.backend.guard import crashes
 from hettest.backend.protocol import Backend
 from hettest.outcome import Record
@@ -38,6 +38,10 @@ class Subject(Protocol):
     @property
     def unavailable(self) -> Mapping[str, str]:
         """Why, for each device that was asked for and is missing; raises as `facts` does."""
+        ...
+
+    def notes(self) -> Sequence[str]:
+        """Return the sentences that it has on this installation; raises as `facts` does."""
         ...
 
     def run(self, item: Item) -> Record:
@@ -76,6 +80,9 @@ class InProcess:
     @cached_property
     def unavailable(self) -> Mapping[str, str]:
         return self.facts.unavailable(self.asked.needed or self.asked.devices)
+
+    def notes(self) -> tuple[str, ...]:
+        return notes_of(self.backend)
 
     @cached_property
     def environment(self) -> Environment:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from hettest.backend.discovery import info, installed, load, ranges
-from hettest.backend.guard import crashes
+from hettest.backend.discovery import info, installed, ranges
 from hettest.backend.naming import parse_name
-from hettest.backend.protocol import DeviceInfo, TellsNotes
+from hettest.backend.protocol import DeviceInfo
 from hettest.cli.output import echo, echo_json
 from hettest.corpus import case_files, corpus_root
 from hettest.devicemap import parse_devices
-from hettest.errors import BackendCrash, UsageError
-from hettest.options import DEFAULT_BACKEND
+from hettest.errors import BackendCrash, ProtocolBreach, UsageError
+from hettest.isolation import Isolated
+from hettest.options import CAN_ISOLATE, DEFAULT_BACKEND
 from hettest.outcome import INCOMPLETE
 from hettest.report.content import environment
+from hettest.runner.asked import Asked
+from hettest.runner.subject import InProcess, Subject
 
 NAME = "doctor"
 HELP = (
@@ -69,19 +71,22 @@ def _exit_code(backend: dict[str, Any], asked: Sequence[str] | None) -> int:
 
 
 def _backend(name: str, place: str) -> dict[str, Any]:
+    """Return what a backend says of itself, in a process of its own: it may hang, or die."""
+    asked = Asked(name, ())
+    tested: Subject = Isolated(asked) if CAN_ISOLATE else InProcess(asked)
+    found: dict[str, Any] = {}
     try:
-        backend = load(name)
+        facts = tested.facts
+        found = {"notes": tested.notes(), "devices": list(map(dataclasses.asdict, facts.devices))}
     except UsageError as error:
-        return _found(name, place, problem=str(error))
+        found = {"problem": str(error)}
+    except (BackendCrash, ProtocolBreach) as crash:
+        found = {"problem": f"crashed: {crash}"}
     try:
-        with crashes(f"{name}.devices()"):
-            notes = cast("TellsNotes", backend).notes() if hasattr(backend, "notes") else ()
-            devices = [dataclasses.asdict(device) for device in backend.devices()]
-        with crashes(f"{name}.close()"):
-            backend.close()
+        tested.close()
     except BackendCrash as crash:
-        return _found(name, place, problem=f"crashed: {crash}")
-    return _found(name, place, notes=list(notes), devices=devices)
+        found = {"problem": f"crashed: {crash}", **found}
+    return _found(name, place, **found)
 
 
 def _found(

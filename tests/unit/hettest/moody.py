@@ -133,6 +133,11 @@ class HangsInDevices(fake_backend.Backend):
         return ()
 
 
+class DiesInNotes(fake_backend.Backend):
+    def notes(self) -> Sequence[str]:
+        os._exit(5)
+
+
 class DiesInClose(fake_backend.Backend):
     def close(self) -> None:
         os.kill(os.getpid(), signal.SIGABRT)

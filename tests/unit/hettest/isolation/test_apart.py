@@ -80,6 +80,7 @@ def test_no_command_that_judges_imports_the_backend(tmp_path: Path, stranger: st
         ("conformance", "run", "--quick=0.02%", f"--out={out}", *common),
         ("conformance", "verify", str(out), "--rerun=100%"),
         ("backend", "check", stranger),
+        ("doctor", f"--backend={stranger}"),
     )
     for command in commands:
         ended = hettest(*command, seen=seen)

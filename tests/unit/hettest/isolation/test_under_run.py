@@ -92,6 +92,26 @@ def test_one_that_cannot_be_imported_is_wrong_usage(
     assert "No module named 'no'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("backend", "told"),
+    [
+        ("DiesInDevices", "exit code 7 during: load the backend and ask for its devices"),
+        ("DiesWhenMade", "exit code 3 during: load the backend and ask for its devices"),
+        ("DiesInNotes", "exit code 5 during: ask the backend for its notes"),
+        ("DiesInClose", "killed by SIGABRT during: close the backend"),
+    ],
+)
+def test_doctor_outlives_the_backend_that_it_asks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], backend: str, told: str
+) -> None:
+    assert hettest(monkeypatch, "doctor", f"--backend={MOODY}:{backend}") == 1
+
+    printed = capsys.readouterr().out
+    assert "case files:" in printed
+    assert "  crashed: " in printed
+    assert told in printed
+
+
 def test_the_users_interrupt_leaves_a_report_and_no_process(tmp_path: Path) -> None:
     items(tmp_path, "hangs", "well")
     hangs = tmp_path / "hangs"
