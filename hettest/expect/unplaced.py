@@ -172,7 +172,7 @@ class _Groups:
                 self._block(function, then)
                 self._block(function, orelse)
                 found = self._merged(then.result, orelse.result)
-            case nodes.Invoke(callee=nodes.GlobalRef(name=name), args=args):
+            case nodes.Invoke(callee=nodes.GlobalRef(function=name), args=args):
                 found = self._called(self.situation.module.by_name[name], args)
             case nodes.Constant() | nodes.Weight() | nodes.ShapeLiteral():
                 found = (_NOTHING,)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, TypeAlias, final
 
-from hettest.levels.ran import shows_its_place
 from hettest.outcome import UNPLACED, Outcome, Record, Status, computed_wrong
+from hettest.ran import shows_its_place
 
 _About: TypeAlias = Callable[[Record], Iterable[str]]
 """What an item is about."""

@@ -15,10 +15,10 @@ from typing import final
 from hettest.capability import missing
 from hettest.levels.plan import Planned
 from hettest.levels.profile import Profile, due
-from hettest.levels.ran import ran_on, reached_on
 from hettest.levels.reading import WORDS, blocker_of, explained
 from hettest.levels.standing import Blocker, Reach, Rung, Standing
 from hettest.outcome import Outcome, Record, Status, weakest
+from hettest.ran import ran_on, reached_on
 
 PLACED_FROM = 3
 """The level from which it takes two devices, and from which the weakest evidence is told."""

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
-from hettest.levels.ran import reached_on
 from hettest.outcome import Clause, Outcome, Record, Status
+from hettest.ran import reached_on
 from hettest.report.content import ReportContent
 from hettest.report.counting import counted
 

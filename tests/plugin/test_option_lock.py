@@ -99,7 +99,7 @@ def test_a_lock_is_written_with_outcomes(pytester: pytest.Pytester, run: Run) ->
     assert result.ret == 0
     text = (pytester.path / "new.lock").read_text()
     assert text.startswith("# ")
-    assert text.count("  passed\n") == 2
+    assert text.count("  passed on cpu:0 sim:0\n") == 2
     assert run(*SHARED, "--het-lock=new.lock").ret == 0
 
 

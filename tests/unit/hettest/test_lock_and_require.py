@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_a_lock_has_each_item_with_its_outcome(run: Hettest, lock: Path) -> None
 
     assert head.startswith("# ")
     assert len(lines) == 2
-    assert all(line.endswith("]  passed") for line in lines)
+    assert all(line.endswith("]  passed on cpu:0 sim:0") for line in lines)
     assert run(LOCK)[0] == 0
 
 
@@ -82,7 +83,7 @@ def test_what_passed_and_is_waived_now_fails(run: Hettest, lock: Path) -> None:
 
 
 def test_what_was_waived_and_is_unsupported_now_fails(run: Hettest, lock: Path) -> None:
-    lock.write_text(lock.read_text().replace("passed", "waived"))
+    lock.write_text(re.sub("passed on .*", "waived", lock.read_text()))
 
     code, out = run(LOCK, backend="without_multiply")
 
@@ -92,7 +93,7 @@ def test_what_was_waived_and_is_unsupported_now_fails(run: Hettest, lock: Path) 
 
 @pytest.mark.parametrize("former", ["unsupported", "waived"])
 def test_what_ends_better_is_told_and_can_be_written(run: Hettest, lock: Path, former: str) -> None:
-    lock.write_text(lock.read_text().replace("passed", former))
+    lock.write_text(re.sub("passed on .*", former, lock.read_text()))
 
     code, out = run(LOCK)
 
@@ -100,7 +101,19 @@ def test_what_ends_better_is_told_and_can_be_written(run: Hettest, lock: Path, f
     assert f": {former} by hettest.lock, now passed" in out
     assert "--update-lock" in out
     assert run(LOCK, "--update-lock")[0] == 0
-    assert lock.read_text().count("  passed\n") == 2
+    assert lock.read_text().count("  passed on cpu:0 sim:0\n") == 2
+
+
+@pytest.mark.parametrize("backend", ["no_observation"])
+def test_what_is_not_seen_any_more_where_it_was_fails(
+    run: Hettest, lock: Path, backend: str
+) -> None:
+    assert run(backend=backend)[0] == 0
+
+    code, out = run(LOCK, backend=backend)
+
+    assert code == 1
+    assert "passed, and was seen to run on cpu:0, sim:0 by hettest.lock:2: nothing was" in out
 
 
 def test_what_fails_is_no_line_of_a_lock(run: Hettest, lock: Path) -> None:
@@ -115,7 +128,7 @@ def test_what_fails_is_no_line_of_a_lock(run: Hettest, lock: Path) -> None:
 
 
 def test_a_list_without_outcomes_holds_to_items_alone(run: Hettest, lock: Path) -> None:
-    lock.write_text(lock.read_text().replace("  passed", ""))
+    lock.write_text(re.sub("  passed on .*", "", lock.read_text()))
 
     assert run(LOCK)[0] == 0
     code, out = run(LOCK, backend="without_multiply")
