@@ -87,7 +87,7 @@ def test_the_item_in_the_way_is_named_with_what_to_read(tmp_path: Path) -> None:
     (told,) = unmet(judged(tmp_path, records), "L2")
 
     assert told.startswith(f"small@1:L2 is required: L2 is not reached: {records[0].id} failed: ")
-    assert "read docs/reference/semantics.md" in told
+    assert "hettest explain " in told
 
 
 @pytest.mark.parametrize("word", ["op:add", "observe:placement"])
