@@ -91,7 +91,7 @@ def tanh_f32(x: Number) -> Number:
     square = x * x
     small = horner(square, _TANH).fma(square * x, x)
     large = 1.0 - size.like(2.0) / (exp_f32(size + size) + 1.0)
-    return size.lt(0.625).select(small, x.is_nan().select(x, copy_sign(large, x)))
+    return x.is_nan().select(x, copy_sign(size.lt(0.625).select(small, large), x))
 
 
 def erf_f32(x: Number) -> Number:
@@ -186,10 +186,13 @@ def _keep_zero(x: Number, result: Number) -> Number:
 
 
 def _near_zero(x: Number, cubic: float, quintic: float, otherwise: Number) -> Number:
-    """Return ``x + cubic * x**3 + quintic * x**5`` where x is small, which keeps its precision."""
+    """Return ``x + cubic * x**3 + quintic * x**5`` where x is small, which keeps its precision.
+
+    The sign is that of ``x``: of -0 with a ``cubic`` below 0 the sum would be +0.
+    """
     square = x * x
     series = (square * quintic + cubic) * square * x + x
-    return x.unary("abs").lt(4e-3).select(series, otherwise)
+    return x.unary("abs").lt(4e-3).select(copy_sign(series, x), otherwise)
 
 
 def _sinh(x: Number) -> Number:

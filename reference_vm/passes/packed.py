@@ -7,18 +7,20 @@ one arm only shares its bytes with what lives in the other. What a branch hands 
 whichever arm makes it.
 
 A function does without such a storage where it would hold more than a twentieth above what lives at
-once, where it calls other functions, which would have to run beside it, or where a size on that
-device is not known. Then, and for what the function returns, storages are handed over one by one.
+once on some path, where it calls other functions, which would have to run beside it, or where a
+size on that device is not known, or a life: of what lies in data types and closures. Then, and for
+what the function returns, storages are handed over one by one.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias, final
 
-from reference_vm.analysis.owners import Owner, Owners
+from reference_vm.analysis.owners import START, Owner, Owners
 from reference_vm.analysis.union_find import UnionFind
 from reference_vm.ir.nodes import Binding, Block, Invoke, Var, blocks, operands
 from reference_vm.passes.memory_plan import Plan, Slot, Work
@@ -27,8 +29,8 @@ from reference_vm.types import VirtualDevice, leaves
 
 _ALIGNMENT: Final = 64
 
-Spans: TypeAlias = dict[int, list[tuple[int, int]]]
-"""From when to when the members of each group are wanted, in order."""
+Spans: TypeAlias = list[tuple[int, int]]
+"""From when to when something is wanted, both included."""
 
 _SURPLUS: Final = 1.05
 """How many times what lives at once a packed plan may hold."""
@@ -42,7 +44,7 @@ def pack_static(body: Block, plan: Plan, work: Work) -> None:
     if lives.calls:
         return
     for vdevice in lives.vdevices():
-        if vdevice not in lives.unknown:
+        if vdevice not in lives.unknown | lives.counted:
             _pack(vdevice, lives, plan)
 
 
@@ -55,8 +57,8 @@ def _pack(vdevice: VirtualDevice, lives: _Lives, plan: Plan) -> None:
     offsets, size = pack(pieces)
     first, last = min(p.first for p in pieces), max(p.last for p in pieces)
     others = [Piece(g.size, g.first, g.last) for g in groups if g not in packed]
-    held = most_at_once([Piece(size, first, last), *others])
-    if held > _SURPLUS * most_at_once([*pieces, *others]):
+    held = most_at_once([Piece(size, *lives.whole(first, last)), *others])
+    if held > _SURPLUS * most_at_once(list(lives.wanted(vdevice))):
         return
     storage = plan.storage(size, vdevice, (0, lives.top_at(first)))
     plan.kills[0, lives.top_at(last)].append(storage)
@@ -98,6 +100,9 @@ class _Lives:
     unknown: set[VirtualDevice] = field(default_factory=set)
     """Where something of unknown size is made."""
 
+    counted: set[VirtualDevice] = field(default_factory=set)
+    """Where something is made whose holds are counted: nothing here says how long it lives."""
+
     calls: bool = False
     """Whether the function calls another one."""
 
@@ -117,20 +122,33 @@ class _Lives:
     hulls: dict[int, tuple[int, int]] = field(default_factory=dict)
     """From when to when each group is wanted."""
 
+    times: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """From when to when each block runs, by its number."""
+
+    own_last: dict[Owner, int] = field(default_factory=dict)
+    """When each owner is read last, or yielded: `last` may be later, for its part's sake."""
+
+    unwanted: dict[Owner, Spans] = field(default_factory=lambda: defaultdict(list))
+    """When arms run at whose start an owner dies."""
+
     overwriting: list[tuple[Binding, int]] = field(default_factory=list)
     """The bindings of kernels, and when they run."""
 
     def block(self, block: Block, top: bool = False) -> None:
+        began = self.now + 1
         for binding in block.bindings():
             self.now += 1
             if top:
                 self.tops.append(self.now)
             self._use(operands(binding.value))
-            for inner in blocks(binding.value):
+            arms = blocks(binding.value)
+            for inner in arms:
                 self.block(inner)
+            self.now += bool(arms)  # the result of a branch is there after what its last arm yields
             self._make(binding)
         self.now += 1
         self._use((block.result,))
+        self.times[self.found.numbers[id(block)]] = (began, self.now)
 
     def _use(self, variables: tuple[Var, ...]) -> None:
         for owner in self.found.of(variables):
@@ -148,7 +166,10 @@ class _Lives:
                 continue
             if self.work.is_placed(binding) and not isinstance(size, int):
                 self.unknown.add(type_.vdevice)
-            if owner in self.found.of((var,)) or isinstance(size, int):
+            owned = owner in self.found.of((var,))
+            if isinstance(size, int) and not owned:
+                self.counted.add(type_.vdevice)
+            if owned or isinstance(size, int):
                 self.places[owner] = type_.vdevice
                 self.first[owner] = self.last[owner] = self.now
             if isinstance(size, int):
@@ -159,8 +180,14 @@ class _Lives:
     def join(self) -> None:
         """Find out which owners have one part."""
         self.index = {owner: i for i, owner in enumerate(self.first)}
+        self.own_last = dict(self.last)
+        for (number, position), dying in self.found.deaths.items():
+            for owner in dying if position == START else ():
+                self.unwanted[owner].append(self.times[number])
         self.same, self.linked = UnionFind(len(self.index)), UnionFind(len(self.index))
-        spans = {i: [(self.first[o], self.last[o])] for o, i in self.index.items()}
+        spans: dict[int, Spans] = {
+            i: [(self.first[o], self.last[o])] for o, i in self.index.items()
+        }
         for branch, sources in reversed(self.found.branches.items()):
             known = [s for s in sources if s is not None and s in self.index]
             for source in known:
@@ -184,7 +211,7 @@ class _Lives:
             first, last = self.hulls.get(group, (self.first[owner], self.last[owner]))
             self.hulls[group] = min(first, self.first[owner]), max(last, self.last[owner])
 
-    def _join_yielded(self, branch: Owner, source: Owner, spans: Spans) -> None:
+    def _join_yielded(self, branch: Owner, source: Owner, spans: dict[int, Spans]) -> None:
         """Let what an arm yields live as long as the branch's result, in one part if it can."""
         self.linked.union(self.index[branch], self.index[source])
         one, other = (self.same.find(self.index[o]) for o in (branch, source))
@@ -232,8 +259,45 @@ class _Lives:
             group.kept |= self.linked.find(i) in self.kept
         yield from found.values()
 
+    def wanted(self, vdevice: VirtualDevice) -> Iterator[Piece]:
+        """Yield what lives on a device, each for as long as a path there may still read it.
+
+        A group is wanted for longer where it has to be in one part: what an arm yields beside the
+        branch's result, what only one arm reads in the arms before that one.
+        """
+        spans: dict[int, Spans] = defaultdict(list)
+        sizes: dict[int, int] = defaultdict(int)
+        for owner, i in self.index.items():
+            if self.places[owner] == vdevice:
+                group = self.same.find(i)
+                spans[group] += self._on_paths(owner)
+                sizes[group] = max(sizes[group], self._size(owner))
+        for group, found in spans.items():
+            yield from (Piece(sizes[group], *span) for span in _merged(found))
+
+    def _size(self, owner: Owner) -> int:
+        """Return the bytes of an owner; of a branch's result, of the largest that it may be."""
+        sources = self.found.branches.get(owner, ())
+        inner = (self._size(s) for s in sources if s is not None)
+        return max(self.sizes.get(owner, 0), *inner, 0)
+
+    def _on_paths(self, owner: Owner) -> Spans:
+        """Return when an owner is wanted, without the arms at whose start it dies."""
+        spans = [(self.first[owner], self.own_last[owner])]
+        for began, ended in self.unwanted.get(owner, ()):
+            before = [(f, min(t, began - 1)) for f, t in spans]
+            after = [(max(f, ended + 1), t) for f, t in spans]
+            spans = [(f, t) for f, t in (*before, *after) if f <= t]
+        return spans
+
     def vdevices(self) -> tuple[VirtualDevice, ...]:
         return tuple(dict.fromkeys(self.places.values()))
+
+    def whole(self, first: int, last: int) -> tuple[int, int]:
+        """Return the times of the body's bindings that run then: a storage is theirs all along."""
+        began, ended = self.top_at(first), self.top_at(last) + 1
+        after = self.tops[ended] if ended < len(self.tops) else self.now + 1
+        return self.tops[began], after - 1
 
     def top_at(self, now: int) -> int:
         """Return which binding of the body is running at a time."""
@@ -242,6 +306,17 @@ class _Lives:
             if begins <= now:
                 found = position
         return found
+
+
+def _merged(spans: Spans) -> Iterator[tuple[int, int]]:
+    """Yield spans that do not overlap and cover the same times."""
+    merged: Spans = []
+    for began, ended in sorted(spans):
+        if merged and began <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], ended)
+        else:
+            merged.append((began, ended))
+    yield from merged
 
 
 __all__ = ["pack_static"]

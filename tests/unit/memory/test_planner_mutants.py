@@ -33,6 +33,8 @@ from tests.unit.fuse.modules import context, placed
 
 N: Final = "f32[n, n] @host"
 S: Final = "f32[4, 4] @host"
+W: Final = "f32[16, 16] @host"
+R: Final = "f32[16, 1] @host"
 M: Final = np.arange(1, 17, dtype=np.float32).reshape(4, 4) / 16
 
 
@@ -77,6 +79,14 @@ def _no_sharing(*args: Any) -> Owners:
 def _overlapping(pieces: Any) -> Any:
     """Place all pieces at the start."""
     return (0,) * len(pieces), max(p.size for p in pieces)
+
+
+def _always_one_part(self: Any, branch: Owner, source: Owner, spans: Any) -> None:
+    """Let what an arm yields share its bytes with the branch's result, whoever else reads it."""
+    one, other = self.index[branch], self.index[source]
+    self.linked.union(one, other)
+    self.same.union(one, other)
+    self.last[source] = max(self.last[source], self.last[branch])
 
 
 def _first_operand(self: Work, binding: Any, owners: Owners, index: int) -> list[Owner]:
@@ -148,6 +158,22 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
             %d: {S} = cumulative_sum(%c, axis = 0)
             return %d""",
         {(packed, "pack"): _overlapping},
+    ),
+    "shared-with-a-branch-too-early": Mutant(
+        "has overwritten",
+        f"%x: {W}, %c: bool[] @host) -> {R}",
+        f"""%a: {W} = cumulative_sum(%x, axis = 0)
+            %r: {W} = if %c {{ yield %a }} else {{
+              %b: {W} = cumulative_sum(%x, axis = 1)
+              yield %b
+            }}
+            %d: {W} = cumulative_sum(%r, axis = 1)
+            %e: {W} = cumulative_sum(%a, axis = 1)
+            %f: {W} = add(%d, %e)
+            %g: {R} = max(%f, axis = [1], keepdims = true)
+            return %g""",
+        {(packed._Lives, "_join_yielded"): _always_one_part},
+        (np.resize(M, (16, 16)), np.array(False)),
     ),
     "in-place-with-a-second-reader": Mutant(
         "has overwritten",
