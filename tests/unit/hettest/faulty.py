@@ -74,8 +74,8 @@ class _Executable:
         if self.fault == "no-observation":
             seen = replace(seen, executions=None, copies=None)
         if self.fault == "unsigned-zeros":
-            seen = replace(seen, results=np.where(seen.results == 0, 0, seen.results))
-            seen = replace(seen, results=np.asarray(seen.results, np.float32))
+            found: Any = seen.results
+            seen = replace(seen, results=np.where(found == 0, np.zeros_like(found), found))
         if self.fault == "wrong-values":
             seen = replace(seen, results=np.asarray(seen.results) + np.float32(1))
         return seen
