@@ -1,8 +1,8 @@
 """Faces: which variables of a placed function are the same tensor, or a view of it.
 
 A *face* is one way to see a tensor. An alias, a projection and an item of a tuple share the face of
-what they name, unless they live elsewhere; a view, such as a reshape, is a face of its own that
-knows which one it shows. For the body::
+what they name, unless they live elsewhere: those that live on one device are one face there. A
+view, such as a reshape, is a face of its own that knows which one it shows. For the body::
 
     %p = (%a, %b)
     %q = %p[0]
@@ -60,6 +60,9 @@ class Faces:
         """How many faces there are before the blocks in each binding, by its variable."""
 
         self.constants: set[int] = set()
+        self._moved: dict[tuple[int, VirtualDevice | None], int] = {}
+        """The face of what is seen on another device, in the blocks that are open."""
+
         self._ops = ops
         self._readings: dict[str, Reading | None] = {}
         self.plain: dict[str, bool] = {}
@@ -107,6 +110,7 @@ class Faces:
         return face
 
     def _block(self, block: Block) -> None:
+        outside = len(self._moved)
         for binding in block.bindings():
             value = binding.value
             if type(value) is Call:
@@ -118,6 +122,8 @@ class Faces:
             for inner in blocks(value):
                 self._block(inner)
             self._other(binding)
+        for key in list(self._moved)[outside:]:
+            del self._moved[key]
 
     def _call(self, binding: Binding, call: Call) -> None:
         reading = self.reading(call.op)
@@ -156,9 +162,16 @@ class Faces:
         assert var.type is not None
         paths = leaf_paths(var.type)
         self.of[var] = tuple(
-            source if self.home(source) == leaf.vdevice else self._face(var, path)
+            source if self.home(source) == leaf.vdevice else self._seen(source, leaf, var, path)
             for leaf, path, source in zip(leaves(var.type), paths, sources, strict=True)
         )
+
+    def _seen(self, source: int, leaf: TensorType, var: Var, path: tuple[int, ...]) -> int:
+        """Return the face of ``source`` where ``leaf`` lives: that of ``var`` if there is none."""
+        key = (source, leaf.vdevice)
+        if key not in self._moved:
+            self._moved[key] = self._face(var, path)
+        return self._moved[key]
 
     def projected(self, project: Project) -> tuple[int, ...]:
         """Return the faces of the item that ``project`` takes."""

@@ -15,6 +15,7 @@ In such a function a parameter that every such call passes on as it came is *inv
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import final
 
@@ -48,7 +49,7 @@ class Loop:
 
     def repeated(self) -> Iterator[Binding]:
         """Yield the bindings that may run once a trip, those of the last trip alone left out."""
-        yield from _repeated(self.function.body, self.function.name)
+        yield from repeated(self.function, {self.function.name})
 
 
 def loop(function: Function) -> Loop | None:
@@ -108,13 +109,31 @@ def _tail_calls(block: Block, name: str) -> Iterator[Var]:
         return
 
 
-def _repeated(block: Block, name: str) -> Iterator[Binding]:
+def repeated(function: Function, names: AbstractSet[str]) -> Iterator[Binding]:
+    """Yield the bindings that may run once a trip through ``function``.
+
+    What runs in the last trip alone is left out: arms that call none of ``names``, the functions
+    that call one another, beside arms that do.
+    """
+    yield from _repeated(function.body, names)
+
+
+def _repeated(block: Block, names: AbstractSet[str]) -> Iterator[Binding]:
     for binding in block.bindings():
         yield binding
         inner = blocks(binding.value)
-        going_on = [b for b in inner if any(_is_call(x, name) for x in walk(b))]
-        for arm in going_on or inner:
-            yield from _repeated(arm, name)
+        for arm in [b for b in inner if goes_on(b, names)] or inner:
+            yield from _repeated(arm, names)
 
 
-__all__ = ["Loop", "loop"]
+def goes_on(block: Block, names: AbstractSet[str]) -> bool:
+    """Whether ``block`` calls one of ``names``."""
+    return any(
+        isinstance(b.value, Invoke)
+        and isinstance(b.value.callee, GlobalRef)
+        and b.value.callee.function in names
+        for b in walk(block)
+    )
+
+
+__all__ = ["Loop", "goes_on", "loop", "repeated"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from reference_vm.ir.nodes import (
@@ -23,12 +23,17 @@ CLOSURE: Final = "vm.closure"
 
 def recursive(module: Module) -> frozenset[str]:
     """Return the names of the functions that are on a cycle of mentions of one another."""
+    return frozenset(cycles(module))
+
+
+def cycles(module: Module) -> Mapping[str, tuple[str, ...]]:
+    """Return for each function that may call itself those that it does so through, and itself."""
     mentions = {f.name: tuple(dict.fromkeys(mentioned(f))) for f in module.functions}
-    found: set[str] = set()
+    found: dict[str, tuple[str, ...]] = {}
     for component in _components(mentions):
         if len(component) > 1 or component[0] in mentions[component[0]]:
-            found.update(component)
-    return frozenset(found)
+            found.update(dict.fromkeys(component, tuple(sorted(component))))
+    return found
 
 
 def mentioned(function: Function) -> Iterator[str]:
@@ -92,4 +97,4 @@ def _enter(
     open_.append((node, (n for n in graph[node] if n in graph)))
 
 
-__all__ = ["CLOSURE", "mentioned", "recursive"]
+__all__ = ["CLOSURE", "cycles", "mentioned", "recursive"]

@@ -19,8 +19,11 @@ from reference_vm.types import VirtualDevice
 class Callees(Protocol):
     """Who plans the functions that are called."""
 
-    def callee(self, call: FunctionCall, signature: Signature) -> Steps[Callee]:
-        """Return the function that ``call``, which decides ``signature``, goes to."""
+    def callee(self, call: FunctionCall, signature: Signature) -> Steps[Callee | None]:
+        """Return the function that ``call``, which decides ``signature``, goes to.
+
+        ``None`` leaves the call open.
+        """
         ...
 
 
@@ -38,7 +41,9 @@ class CallPlacer:
         waiting = _Waiting(self.graph)
         wanted = wanted_on(self.graph) if self.graph.calls else {}
         while (call := waiting.next()) is not None:
-            callee: Callee = yield callees.callee(call, self._signature(call, wanted))
+            callee: Callee | None = yield callees.callee(call, self._signature(call, wanted))
+            if callee is None:
+                continue
             self.homes.called[call.operation] = callee
             for leaf, value in enumerate(call.results):
                 for one in self._one_with(value):

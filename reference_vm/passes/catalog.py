@@ -13,6 +13,7 @@ from reference_vm.passes.eliminate_dead_code import EliminateDeadCode
 from reference_vm.passes.fold_constants import FoldConstants
 from reference_vm.passes.fuse import Fuse
 from reference_vm.passes.infer_types import InferTypes
+from reference_vm.passes.inline_closures import InlineClosures
 from reference_vm.passes.inline_functions import InlineFunctions
 from reference_vm.passes.insert_copies import InsertCopies
 from reference_vm.passes.lambda_lift import LambdaLift
@@ -25,13 +26,18 @@ from reference_vm.passes.plan_devices import PlanDevices
 from reference_vm.passes.plan_memory import PlanMemory
 from reference_vm.passes.precompute import Precompute
 from reference_vm.passes.rebind_vdevice import RebindVdevice
+from reference_vm.passes.resolve_tuples import ResolveTuples
+from reference_vm.passes.simplify import Simplify
 from reference_vm.passes.split import Split
 
 _ALL: Final[tuple[type[Pass], ...]] = (
     RebindVdevice,
     BindVdevices,
     InferTypes,
+    Simplify,
     InlineFunctions,
+    ResolveTuples,
+    InlineClosures,
     FoldConstants,
     EliminateCommonSubexpressions,
     EliminateDeadCode,
@@ -59,15 +65,7 @@ AUTO: Final = "auto"
 
 def simplifying() -> tuple[Pass, ...]:
     """Return the passes that make of a program one flat function an entry, nothing done twice."""
-    return (
-        BindVdevices(),
-        InferTypes(),
-        InlineFunctions(),
-        FoldConstants(),
-        EliminateCommonSubexpressions(),
-        LiftShapeFunctions(),
-        EliminateDeadCode(),
-    )
+    return (BindVdevices(), InferTypes(), Simplify())
 
 
 def requesting(place: str | None = None, split: str | None = None) -> Mapping[str, Pass]:

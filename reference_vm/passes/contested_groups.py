@@ -19,6 +19,9 @@ from reference_vm.types import VirtualDevice
 
 EXACT_LIMIT: Final = 12
 
+TRIPS: Final = 16
+"""How often what every trip of a loop moves counts against what is moved once."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Net:
     operations: tuple[int, ...]
     fixed: frozenset[VirtualDevice]
     bytes: int
+    times: int = 1
+    """How often a copy of it counts: more if each trip of a loop would make it."""
 
 
 @final
@@ -50,11 +55,12 @@ class Contest:
     @property
     def scale(self) -> int:
         """More than all copies, and than all operators, can add up to."""
-        return 1 + len(self.operations) + len(self.nets) * len(self.devices)
+        copies = sum(net.times for net in self.nets)
+        return 1 + len(self.operations) + copies * len(self.devices)
 
     def weight(self, net: Net) -> int:
         """Return what one copy of ``net`` costs: bytes before copies before operators."""
-        return (net.bytes * self.scale + 1) * self.scale
+        return (net.bytes * self.scale + 1) * self.scale * net.times
 
     def off_default(self, operation: int, device: VirtualDevice) -> int:
         """Return 1 for an operator placed off a default device that it might have had."""
@@ -183,4 +189,4 @@ class _Search:
                 touched[i].discard(device)
 
 
-__all__ = ["EXACT_LIMIT", "Contest", "Net", "Settlement", "cost", "settle"]
+__all__ = ["EXACT_LIMIT", "TRIPS", "Contest", "Net", "Settlement", "cost", "settle"]

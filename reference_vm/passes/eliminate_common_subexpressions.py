@@ -14,8 +14,10 @@ After::
     %d = multiply(%s, %u) @host
 
 Two expressions are one if operator, operands, attributes, suffix and type, the device included, are
-equal, and the first is visible to the readers of the second. Copies are never merged, nor operators
-that may fail.
+equal, and the first is visible to the readers of the second. Operands are equal if they name one
+value, whatever they are called. So are two second names of a value that live on one device, two
+``to_vdevice`` and two hints. What ``device_copy`` makes is never merged, nor operators that may
+fail.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, final
 
+from reference_vm.analysis.values import MOVES, Means
 from reference_vm.ir.nodes import (
+    Alias,
     Binding,
     Block,
     Call,
@@ -43,7 +47,8 @@ from reference_vm.ir.nodes import (
 )
 from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.context import PassContext, Property
-from reference_vm.types import Type, VirtualDevice
+from reference_vm.passes.second_names import FirstNames, moves_nothing
+from reference_vm.types import TensorType, Type, VirtualDevice
 
 Key: TypeAlias = tuple[Expr, VirtualDevice | None, Type | None]
 
@@ -69,6 +74,7 @@ class _Merger:
         self.ops = ops
         self.first: dict[Key, Var] = {}
         self.renamed: dict[Var, Var] = {}
+        self.names = FirstNames()
 
     def run(self, function: Function) -> Function:
         return replace(function, body=self._block(function.body))
@@ -89,9 +95,11 @@ class _Merger:
 
     def _is_repeated(self, binding: Binding, value: Expr, added: list[Key]) -> bool:
         """Whether ``value`` was computed before; if not, it is from here on, in this block."""
-        if not self._may_merge(value):
+        if isinstance(value, Alias):
+            self.names.learn(replace(binding, value=value))
+        if not self._may_merge(binding, value):
             return False
-        key = (value, binding.request, binding.var.type)
+        key = self._key(binding, value)
         known = self.first.get(key)
         if known is not None:
             self.renamed[binding.var] = known
@@ -100,11 +108,31 @@ class _Merger:
         added.append(key)
         return False
 
-    def _may_merge(self, value: Expr) -> bool:
+    def _key(self, binding: Binding, value: Expr) -> Key:
+        """Return what is equal for equal expressions: all operands by their first names."""
+        first = self.names.first
+        own = with_operands(value, first) if first else value
+        type_, request = binding.var.type, binding.request
+        if _is_moved(own) and isinstance(type_, TensorType) and request is not None:
+            return own, None, type_.on(request)  # a suffix and a placed type say the same
+        return own, request, type_
+
+    def _may_merge(self, binding: Binding, value: Expr) -> bool:
         if isinstance(value, Call):
             op = self.ops.get(value.op)
-            return op is not None and not (op.traits & {Trait.MOVES_DATA, Trait.CAN_FAIL})
+            if op is None or Trait.CAN_FAIL in op.traits:
+                return False
+            return Trait.MOVES_DATA not in op.traits or _is_moved(value)
+        if isinstance(value, Alias):
+            return not moves_nothing(replace(binding, value=value))
         return isinstance(value, Constant | Weight | ShapeLiteral | MakeTuple | Project)
+
+
+def _is_moved(value: Expr) -> bool:
+    """Whether ``value`` is another, seen on a device: where it is there already, nothing moves."""
+    if isinstance(value, Alias):
+        return True
+    return isinstance(value, Call) and MOVES.get(value.op) in (Means.FIXED, Means.HINT)
 
 
 __all__ = ["EliminateCommonSubexpressions"]

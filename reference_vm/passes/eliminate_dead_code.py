@@ -15,33 +15,37 @@ After::
       return %b
     }
 
-Copies and ``match_cast`` stay: the first are there to be made, the second checks. An operator that
-may fail goes like any other when nobody reads its result, and with it the error that it might have
-reported.
+Copies and ``match_cast`` stay: the first are there to be made, the second checks; so do calls of
+functions with one of them. An operator that may fail, or a call, goes like any other when nobody
+reads its result, and with it the error that it might have reported. Of a tuple that a branch yields
+only the items stay that somebody takes, and nothing of what one yields that is there for an effect
+alone (`narrowing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
+from reference_vm.analysis.effects import Effects
 from reference_vm.ir import rewrite
 from reference_vm.ir.nodes import (
     Binding,
     Block,
-    Call,
-    Closure,
     Function,
-    Invoke,
+    If,
+    Match,
     Module,
+    Project,
     Var,
     blocks,
     operands,
     with_blocks,
 )
-from reference_vm.ops.definition import OpDef, Trait
 from reference_vm.passes.context import PassContext, Property
+from reference_vm.passes.narrowing import narrowed
+from reference_vm.types import TupleType
 
 
 @final
@@ -55,41 +59,61 @@ class EliminateDeadCode:
 
     def run(self, module: Module, ctx: PassContext) -> Module:
         """Return ``module`` without bindings that nobody reads."""
-        return module.with_functions([_without_dead(f, ctx.ops) for f in module.functions])
+        effects = Effects(module, ctx.ops)
+        return module.with_functions([_without_dead(f, effects) for f in module.functions])
 
 
-def _without_dead(function: Function, ops: Mapping[str, OpDef]) -> Function:
-    read: set[Var] = set()
-    return replace(function, body=_block(rewrite.flatten(function.body), read, ops))
+def _without_dead(function: Function, effects: Effects) -> Function:
+    eliminator = _Eliminator(effects)
+    body = eliminator.block(rewrite.flatten(function.body))
+    if eliminator.narrow:
+        body = narrowed(body, eliminator.narrow)
+    return replace(function, body=body)
 
 
-def _block(block: Block, read: set[Var], ops: Mapping[str, OpDef]) -> Block:
-    """Return ``block`` without dead bindings; what it reads is added to ``read``."""
-    read.add(block.result)
-    kept: list[Binding] = []
-    for binding in reversed(tuple(block.bindings())):
-        value = binding.value
-        if binding.var not in read and not _has_effect(binding, ops):
-            continue
-        inner = blocks(value)
-        if inner:
-            value = with_blocks(value, [_block(b, read, ops) for b in inner])
-            binding = replace(binding, value=value)
-        read.update(operands(value))
-        kept.append(binding)
-    return Block(tuple(reversed(kept)), block.result)
+@final
+@dataclass
+class _Eliminator:
+    """Walks one function backwards."""
 
+    effects: Effects
+    read: set[Var] = field(default_factory=set)
+    taken: dict[Var, set[int]] = field(default_factory=dict)
+    """Which items are taken of each variable."""
 
-def _has_effect(binding: Binding, ops: Mapping[str, OpDef]) -> bool:
-    value = binding.value
-    if isinstance(value, Call):
-        op = ops.get(value.op)
-        return op is None or op.has(Trait.MOVES_DATA) or value.op == "match_cast"
-    if isinstance(value, Invoke):
-        return True
-    if isinstance(value, Closure):
-        return False
-    return any(_has_effect(b, ops) for inner in blocks(value) for b in inner.bindings())
+    narrow: dict[Var, AbstractSet[int]] = field(default_factory=dict)
+    """The branches of whose tuple only some items are read, and which."""
+
+    def block(self, block: Block) -> Block:
+        """Return ``block`` without dead bindings; what it reads is noted."""
+        self.read.add(block.result)
+        kept: list[Binding] = []
+        for binding in reversed(tuple(block.bindings())):
+            value, var = binding.value, binding.var
+            is_read = var in self.read or var in self.taken
+            if not is_read and not self.effects.has_one(binding):
+                continue
+            if isinstance(value, If | Match):
+                self._note(binding)
+            inner = blocks(value)
+            if inner:
+                value = with_blocks(value, [self.block(b) for b in inner])
+                binding = replace(binding, value=value)
+            if isinstance(value, Project):
+                self.taken.setdefault(value.tuple, set()).add(value.index)
+            else:
+                self.read.update(operands(value))
+            kept.append(binding)
+        return Block(tuple(reversed(kept)), block.result)
+
+    def _note(self, binding: Binding) -> None:
+        """Remember which items are taken of what a branch yields, if not all are read."""
+        type_, var = binding.var.type, binding.var
+        taken = self.taken.get(var, set())
+        if var in self.read or type_ == TupleType(()):
+            return
+        if not taken or (isinstance(type_, TupleType) and len(taken) < len(type_.items)):
+            self.narrow[var] = taken
 
 
 __all__ = ["EliminateDeadCode"]

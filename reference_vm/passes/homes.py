@@ -39,6 +39,14 @@ class Callee(Protocol):
         """Return where leaf ``leaf`` of the result lives."""
         ...
 
+    def follows_param(self, leaf: int) -> bool:
+        """Whether leaf ``leaf`` of the parameters, which nothing reads, is where a call has it."""
+        ...
+
+    def follows_result(self, leaf: int) -> bool:
+        """Whether leaf ``leaf`` of the result is such a parameter."""
+        ...
+
 
 @final
 class Homes:

@@ -15,15 +15,16 @@ from typing import Final, final
 
 from reference_vm.analysis.data_types import direct_leaves
 from reference_vm.analysis.function_values import FunctionValues
-from reference_vm.analysis.recursion import recursive
+from reference_vm.analysis.recursion import cycles
 from reference_vm.analysis.signature import Pin, Signature
-from reference_vm.analysis.values import FunctionCall, FunctionName, Means, Origin, Read, Use
+from reference_vm.analysis.values import FunctionCall, FunctionName
 from reference_vm.ir import trampoline
 from reference_vm.ir.names import FreshNames
 from reference_vm.ir.nodes import Function, Module
 from reference_vm.ir.trampoline import Steps
 from reference_vm.passes.context import PassContext
 from reference_vm.passes.placement import Callee, Placement, Places, placing
+from reference_vm.passes.trip_homes import Member, TripHomes, trip_homes
 from reference_vm.types import TensorType, VirtualDevice, tensors
 
 LIMIT: Final = 16
@@ -45,7 +46,19 @@ class Instance:
     names: list[tuple[FunctionName, Instance]] = field(default_factory=list, repr=False)
     """What each function that is named as a value is."""
 
+    following: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    """Of a function that may call itself: which leaves of the parameters and the result are read
+    nowhere, and so are wherever a call has them."""
+
     done: bool = False
+
+    def follows_param(self, leaf: int) -> bool:
+        """Whether leaf ``leaf`` of the parameters is wherever a call has it."""
+        return leaf in self.following[0]
+
+    def follows_result(self, leaf: int) -> bool:
+        """Whether leaf ``leaf`` of the result is wherever a call has it."""
+        return leaf in self.following[1]
 
     def param(self, leaf: int) -> VirtualDevice | None:
         """Return where leaf ``leaf`` of the parameters lives; ``None``: not known yet."""
@@ -91,12 +104,21 @@ class InstancePlanner:
         self.instances: dict[str, dict[Signature, Instance]] = {}
         """All instances, by function and by what is asked for."""
 
-        self._recursive = recursive(module)
+        self.roots: list[Instance] = []
+        """What is called from outside."""
+
+        self._cycles = cycles(module)
+        self._decided: dict[str, TripHomes] = {}
+        """Where the parameters live of functions that call a function that is being planned."""
+
         self._open: dict[str, Instance] = {}
 
     def plan(self, name: str) -> Instance:
         """Return the instance of a function that is called from outside."""
-        return trampoline.run(self._instance(name, Signature(default=self.places.default)))
+        found = trampoline.run(self._instance(name, Signature(default=self.places.default)))
+        assert isinstance(found, Instance)
+        self.roots.append(found)
+        return found
 
     def give_up(self) -> None:
         """Forget the functions that were being planned when an error was found."""
@@ -104,6 +126,7 @@ class InstancePlanner:
             known = self.instances[name]
             self.instances[name] = {s: i for s, i in known.items() if i is not instance}
         self._open.clear()
+        self._decided.clear()
 
     def instance(self, name: str, signature: Signature) -> Steps[Instance]:
         """Return the instance of ``@name`` for a call that decides ``signature``."""
@@ -121,11 +144,17 @@ class InstancePlanner:
             return nearest
         instance = Instance(function, asked)
         known[asked] = instance
-        if name in self._recursive:
-            instance.signature = self._closed(function, asked)
+        first = False
+        if name in self._cycles:
+            first = name not in self._decided
+            closed: _Closed = yield self._closed(function, asked)
+            instance.signature, instance.following = closed.signature, closed.following
         self._open[name] = instance
         yield self._planned(instance)
         del self._open[name]
+        if first:
+            for other in self._cycles[name]:
+                self._decided.pop(other, None)
         return instance
 
     def _planned(self, instance: Instance) -> Steps[None]:
@@ -156,53 +185,103 @@ class InstancePlanner:
         params = tuple(map(Pin, devices[:count], pulls[:count]))
         return Signature(params, tuple(devices[count:]), instance.signature.default)
 
-    def _closed(self, function: Function, signature: Signature) -> Signature:
-        """Return ``signature`` with everything decided, as the function without calls has it.
+    def _closed(self, function: Function, signature: Signature) -> Steps[_Closed]:
+        """Return ``signature`` with everything decided, as the function without its cycle has it.
 
-        A parameter that nothing reads where the caller has its argument lives with its readers,
-        so that the caller copies it once, and not each call of the function by itself.
+        A parameter lives where the trips move the least, so that what all of them read on a device
+        is copied there once, by the caller, and not by each call of the function by itself.
         """
-        graph = FunctionValues(function, self.ctx.ops, self.module, signature, self._settled())
-        places = self._places(signature)
-        placement = trampoline.run(placing(graph, places, function.bounds, self.ctx.nominal, None))
-        found = placement.devices
-        values = [v for p in function.params for v in graph.indices[p]]
-        leaves, returned = _leaves(function)
-        params = (
-            None if leaf.vdevice is not None else _home(graph, placement, places, v)
-            for leaf, v in zip(leaves, values, strict=True)
+        name = function.name
+        if name in self._decided:
+            member: Member = yield self._member(name, signature)
+        else:
+            members: list[Member] = []
+            for other in self._cycles[name]:
+                own = signature if other == name else Signature(default=signature.default)
+                one: Member = yield self._member(other, own)
+                members.append(one)
+            found = trip_homes(members, self._places(signature), self.ctx.nominal)
+            self._decided.update(dict.fromkeys(self._cycles[name], found))
+            member = members[self._cycles[name].index(name)]
+        return _decided_signature(member, signature, self._decided[name])
+
+    def _member(self, name: str, signature: Signature) -> Steps[Member]:
+        """Return a function of a cycle, placed as if its calls in the cycle read nothing.
+
+        Arguments that do not pull come from anywhere: where their parameters live is the question.
+        """
+        function = self.module.by_name[name]
+        direct = [d for p in function.params if p.type is not None for d in direct_leaves(p.type)]
+        kept = tuple(
+            pin if pin is not None and (pin.pulls or not is_direct) else None
+            for pin, is_direct in zip(signature.params, direct, strict=False)
         )
-        results = (
-            None if leaf.vdevice is not None else (signature.result(i) or found[v])
-            for i, (leaf, v) in enumerate(zip(returned, graph.result, strict=True))
+        given = replace(signature, params=kept if any(kept) else ())
+        graph = FunctionValues(function, self.ctx.ops, self.module, given, self._settled())
+        calls = _OutsideCalls(self, frozenset(self._cycles[name]))
+        placement: Placement = yield placing(
+            graph, self._places(signature), function.bounds, self.ctx.nominal, calls, wait=False
         )
-        return Signature(tuple(params), tuple(results), signature.default)
+        return Member(function, graph, placement, calls.called, self._entered(name, signature))
+
+    def _entered(self, name: str, signature: Signature) -> Mapping[int, VirtualDevice]:
+        """Return where the arguments of a call come from that decides ``signature``."""
+        if name in {f.name for f in self.module.entries} and signature.is_open:
+            count = len(_leaves(self.module.by_name[name])[0])
+            return dict.fromkeys(range(count), self.places.host)
+        pins = enumerate(signature.params)
+        return {leaf: pin.device for leaf, pin in pins if pin is not None}
 
 
-def _home(graph: FunctionValues, placement: Placement, places: Places, index: int) -> Pin:
-    """Return where a parameter of a recursive function lives."""
-    value = graph.values[index]
-    own = placement.devices[index]
-    if value.pin is None:
-        return Pin(own, pulls=False)
-    readers = {d for r in value.reads if (d := _device_of(r, graph, placement, places))}
-    if value.pulls or value.origin is Origin.CELL or not readers or own in readers:
-        return Pin(own, value.pulls)
-    return Pin(places.host if places.host in readers else places.first(readers), pulls=False)
+@final
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """All that is decided about a function that may call itself."""
+
+    signature: Signature
+    following: tuple[frozenset[int], frozenset[int]]
 
 
-def _device_of(
-    read: Read, graph: FunctionValues, placement: Placement, places: Places
-) -> VirtualDevice | None:
-    """Return where ``read`` needs its value, as far as the function itself says it."""
-    if read.use is Use.HOST:
-        return places.host
-    if read.use is Use.STORE:
-        return placement.devices[read.place]
-    if read.use is Use.OPERAND and read.operation is not None:
-        results = graph.operations[read.operation].results
-        return placement.devices[results[0]] if results else places.host
-    return None if read.means is Means.COPY else read.device
+def _decided_signature(member: Member, signature: Signature, found: TripHomes) -> _Closed:
+    """Return what is decided about each leaf that the function does not place itself."""
+    function, graph, name = member.function, member.graph, member.function.name
+    values = [v for p in function.params for v in graph.indices[p]]
+    leaves, returned = _leaves(function)
+    devices = member.placement.devices
+    params: list[Pin | None] = []
+    for leaf, (type_, value) in enumerate(zip(leaves, values, strict=True)):
+        asked = signature.param(leaf)
+        home = found.params.get((name, leaf), devices[value])
+        pulls = asked is not None and asked.pulls and asked.device == home
+        params.append(None if type_.vdevice is not None else Pin(home, pulls))
+    results = (
+        None
+        if type_.vdevice is not None
+        else (signature.result(leaf) or found.results.get((name, leaf)) or devices[value])
+        for leaf, (type_, value) in enumerate(zip(returned, graph.result, strict=True))
+    )
+    decided = Signature(tuple(params), tuple(results), signature.default)
+    free = (found.free_params, found.free_results)
+    following = tuple(frozenset(leaf for owner, leaf in leaves if owner == name) for leaves in free)
+    return _Closed(decided, (following[0], following[1]))
+
+
+@final
+@dataclass(frozen=True)
+class _OutsideCalls:
+    """Plans what a function of a cycle calls outside of the cycle, and leaves other calls open."""
+
+    planner: InstancePlanner
+    cycle: frozenset[str]
+    called: dict[int, Callee] = field(default_factory=dict)
+
+    def callee(self, call: FunctionCall, signature: Signature) -> Steps[Callee | None]:
+        """Return the instance that ``call`` goes to, if it leaves the cycle."""
+        if call.callee in self.cycle:
+            return None
+        instance: Instance = yield self.planner.instance(call.callee, signature)
+        self.called[call.operation] = instance
+        return instance
 
 
 @final
@@ -266,13 +345,18 @@ def named_instances(
     Instances of one function that came out alike are one. One alone, or the one that is called
     from outside, has the function's own name.
     """
-    alike = _alike([i for known in planner.instances.values() for i in known.values()])
+    reached = _reached(planner.roots)
+    alike = _alike(sorted(reached, key=lambda i: (i.function.name, i.devices())))
     names: dict[Instance, str] = {}
     kept: list[tuple[str, Instance]] = []
     fresh = FreshNames({f.name for f in planner.module.functions})
     for function in planner.module.functions:
         ordered = sorted(
-            planner.instances.get(function.name, {}).items(),
+            (
+                (signature, instance)
+                for signature, instance in planner.instances.get(function.name, {}).items()
+                if instance in reached
+            ),
             key=lambda item: (not item[0].is_open, item[1].devices()),
         )
         classes: dict[int, str] = {}
@@ -284,6 +368,22 @@ def named_instances(
             names[instance] = classes[alike[instance]]
     for name, instance in kept:
         yield name, instance, names
+
+
+def _reached(roots: Iterable[Instance]) -> set[Instance]:
+    """Return the instances that are called or named from ``roots``, through others too.
+
+    Others were planned to see where a cycle of calls had better live.
+    """
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        top = stack.pop()
+        for other in (*top.calls.values(), *(named for _, named in top.names)):
+            if other not in found:
+                found.add(other)
+                stack.append(other)
+    return found
 
 
 def _alike(instances: list[Instance]) -> dict[Instance, int]:

@@ -61,6 +61,8 @@ class _Lifter:
         self.ops = ops
         self.contents = contents.of_function(function, ops)
         self.literals: set[Var] = set()
+        self.vectors: set[Var] = set()
+        """What ``shape_to_tensor`` makes of a literal."""
 
     def run(self) -> Function:
         body = rewrite.rebuild(self.function.body, self._binding, {})
@@ -75,11 +77,22 @@ class _Lifter:
         if self.ops[value.op].has(Trait.MOVES_DATA):
             return (binding,)
         known = self.contents.get(var)
+        if known is not None and self._is_lifted(var, value) and not _is_static(known):
+            return (binding,)
         if known is not None and _is_said(known) and not _is_placed(binding):
             lifted = _literal(var, known)
             if lifted:
                 return lifted
         return self._with_target(binding, value)
+
+    def _is_lifted(self, var: Var, call: Call) -> bool:
+        """Whether ``call`` makes a tensor of a shape literal, with nothing between but a vector."""
+        lifted = (call.op == "shape_to_tensor" and call.args[0] in self.literals) or (
+            call.op == "squeeze" and call.args[0] in self.vectors
+        )
+        if lifted and call.op == "shape_to_tensor":
+            self.vectors.add(var)
+        return lifted
 
     def _with_target(self, binding: Binding, call: Call) -> Iterable[Binding]:
         """Write the shape that ``call`` is asked for as its result's own."""
@@ -115,6 +128,10 @@ def _is_met(op: str, asked: Content, shape: Content) -> bool:
         last = shape[len(shape) - len(asked) :]
         return all(want in (1, dim) for want, dim in zip(asked, last, strict=True))
     return not any(isinstance(want, Unknown) for want in asked)
+
+
+def _is_static(known: Content) -> bool:
+    return all(isinstance(dim, int) for dim in known)
 
 
 def _is_said(dims: Content) -> bool:

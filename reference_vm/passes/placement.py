@@ -15,15 +15,17 @@ from typing import final
 from reference_vm.analysis.function_values import FunctionValues
 from reference_vm.analysis.groups import Group, groups
 from reference_vm.analysis.host_facts import host_operations
+from reference_vm.analysis.loops import repeated
+from reference_vm.analysis.recursion import mentioned
 from reference_vm.analysis.sizes import nominal_bytes
-from reference_vm.analysis.values import Kind, Operation, Origin
+from reference_vm.analysis.values import Kind, Operation, Origin, Value
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ir import trampoline
-from reference_vm.ir.nodes import Bound
+from reference_vm.ir.nodes import Bound, Var
 from reference_vm.ir.trampoline import Steps
 from reference_vm.passes.call_placer import Callees, CallPlacer, by_name
 from reference_vm.passes.cell_placer import CellPlacer
-from reference_vm.passes.contested_groups import Contest, Net, Settlement, settle
+from reference_vm.passes.contested_groups import TRIPS, Contest, Net, Settlement, settle
 from reference_vm.passes.homes import Callee, Homes, Places
 from reference_vm.types import VirtualDevice
 
@@ -67,14 +69,18 @@ def placing(
     bounds: Sequence[Bound],
     nominal: Mapping[str, int],
     callees: Callees | None,
+    *,
+    wait: bool = True,
 ) -> Steps[Placement]:
     """Return the device of each value of ``graph``; ``callees`` plans what it calls.
+
+    With ``wait``, what they make of data types is where they have it.
 
     Raises:
         CompileError: The results of one operator, or what one cell holds, are pinned to several
             devices.
     """
-    return _Rules(graph, places, bounds, nominal).run(callees)
+    return _Rules(graph, places, bounds, nominal).run(callees, wait=wait)
 
 
 class _Rules:
@@ -93,7 +99,7 @@ class _Rules:
         self.bounds = bounds
         self.nominal = nominal
 
-    def run(self, callees: Callees | None) -> Steps[Placement]:
+    def run(self, callees: Callees | None, *, wait: bool) -> Steps[Placement]:
         cells = CellPlacer(self.homes)
         cells.pin()
         self.homes.on = [self._fixed(operation) for operation in self.graph.operations]
@@ -107,7 +113,7 @@ class _Rules:
             self.homes.on[index] = self.places.host
         found = self._groups(facts)
         contests = self._place_groups(found)
-        cells.place(wait=callees is not None)
+        cells.place(wait=wait and callees is not None)
         if callees is not None:
             yield from CallPlacer(self.homes).place(callees)
         proven = all(s.proven for _, s in contests)
@@ -157,6 +163,7 @@ class _Rules:
         operations = [self.graph.operations[i] for i in group.operations]
         makers = {m for o in operations for v in o.operands for m in self._makers(v)}
         around = {self.homes.on[m] for m in makers if m is not None}
+        around |= {self.graph.values[v].pin for o in operations for v in o.operands}
         around |= {d for o in operations for v in o.results for d in readers[v]}
         return replace(group, pulls=frozenset(d for d in around if d is not None))
 
@@ -242,7 +249,22 @@ class _Rules:
                 home = self.homes.home(value)
                 fixed |= {home} if home is not None else set()
             size = nominal_bytes(value.type, self.nominal, self.bounds)
-            yield Net(tuple(sorted(holders[index])), frozenset(fixed), size)
+            times = TRIPS if self._is_in_trips(value) else 1
+            yield Net(tuple(sorted(holders[index])), frozenset(fixed), size, times)
+
+    def _is_in_trips(self, value: Value) -> bool:
+        """Whether every trip of a loop has ``value``, and not the last alone."""
+        if value.operation is None:
+            return bool(self._repeated)
+        return self.graph.operations[value.operation].binding.var in self._repeated
+
+    @cached_property
+    def _repeated(self) -> frozenset[Var]:
+        """What every trip binds of a function that calls itself; of another nothing."""
+        function = self.graph.function
+        if function.name not in mentioned(function):
+            return frozenset()
+        return frozenset(b.var for b in repeated(function, {function.name}))
 
 
 __all__ = ["Callee", "Callees", "Placement", "Places", "place", "placing"]

@@ -20,6 +20,7 @@ from tests.mutants import (
     regions,
     reports,
     rewriting,
+    simplifying,
     storage,
     transfers,
 )
@@ -40,6 +41,7 @@ FAMILIES: Final[Mapping[str, tuple[Mutant, ...]]] = MappingProxyType(
         "Memory plan": memory_plan.MUTANTS,
         "Compilation": compilation.MUTANTS,
         "Rewriting": rewriting.MUTANTS,
+        "Simplifying": simplifying.MUTANTS,
         "Regions": regions.MUTANTS,
         "Functions": functions.MUTANTS,
     }

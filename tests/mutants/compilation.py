@@ -10,11 +10,11 @@ import numpy as np
 
 from hettest.backend.protocol import Options, Rejected
 from hettest.language import Module, nodes
-from reference_vm import compiler, options
+from reference_vm import options
 from reference_vm.ir import verify
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.definition import Compute, OpCall
-from reference_vm.passes.catalog import default_pipeline
+from reference_vm.passes import simplify
 from reference_vm.passes.context import PassContext, Property
 from reference_vm.passes.fold_constants import FoldConstants
 from tests.mutants.mutant import Mutant, Replacement, kill
@@ -51,11 +51,11 @@ class _FoldWith:
 def _folding(changed: Mapping[str, Compute]) -> Replacement:
     """Return a pipeline that folds some operators differently."""
 
-    def pipeline(*args: Any, **named: Any) -> Any:
-        passes = default_pipeline(*args, **named)
-        return tuple(_FoldWith(changed) if p.name == FoldConstants.name else p for p in passes)
-
-    return Replacement(compiler, "default_pipeline", pipeline)
+    passes = tuple(
+        _FoldWith(changed) if p.name == FoldConstants.name else p
+        for p in simplify.round_of_passes()
+    )
+    return Replacement(simplify, "round_of_passes", lambda: passes)
 
 
 def _divided_as_f64(xp: Any, x: Any, y: Any) -> Any:

@@ -72,7 +72,7 @@ MUTANTS: Final = (
         name="captures-out-of-order",
         fault_class="C25",
         breaks="hands a closure what it captured in another order",
-        kills=(kill(_item("called_and_carried", "compose"), "values", "arrivals"),),
+        kills=(kill(_item("chosen_closures", "up-once"), "values"),),
         running=(Replacement(calls, "taken_apart", _reversed),),
     ),
     Mutant(

@@ -28,9 +28,11 @@ PROGRAMS = {
     "a loop": program(COUNTDOWN),
     "a list": program(LISTS, SUM),
     "a closure": program(
-        """fn @main(%x: f32[2], %w: f32[2]) -> (f32[2], f32[2]) {
+        """fn @main(%x: f32[2], %w: f32[2], %c: bool[]) -> (f32[2], f32[2]) {
           %u = add(%x, %w)
-          %f = fn (%y: f32[2]) -> f32[2] { %z = add(%y, %u) return %z }
+          %g = fn (%y: f32[2]) -> f32[2] { %z = add(%y, %u) return %z }
+          %h = fn (%y2: f32[2]) -> f32[2] { %z2 = subtract(%y2, %u) return %z2 }
+          %f = if %c { yield %g } else { yield %h }
           %a = %f(%x)
           %b = %f(%a)
           %t = (%b, %u)
