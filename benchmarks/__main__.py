@@ -31,6 +31,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "chain_compile": (),
         "data_types": (),
         "minilm_compile": (),
+        "checked_compile": (),
         "verdicts": (),
         "minilm": (),
         "convolution": (),

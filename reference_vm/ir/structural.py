@@ -7,7 +7,8 @@ binds, which the matched value's type says and no text can. A variable bound out
 compared is equal to itself only, and goes into a digest by its name.
 
 Both questions read one flat stream of items, so a program nested deep or a hundred thousand
-bindings long needs no more of Python's stack than a small one.
+bindings long needs no more of Python's stack than a small one. Whether a program is what it was can be
+asked without reading its constants: `Fingerprints`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from hashlib import blake2b
 from itertools import zip_longest
-from typing import Any, TypeAlias, Union
+from typing import Any, Final, TypeAlias, Union, final
 
 from reference_vm.ir import nodes
 from reference_vm.types import AdtType, FunctionType, ShapeType, TensorType, TupleType, Type
@@ -26,6 +27,10 @@ Node: TypeAlias = Union[nodes.Module, nodes.Function, nodes.Block, nodes.Expr, T
 Item: TypeAlias = tuple[Hashable, ...]
 _Numbers: TypeAlias = dict[nodes.Var, int]
 _Nested: TypeAlias = Union[Item, nodes.Block]
+
+
+SHORT: Final = 64
+"""Bytes up to which a constant's data stands in a digest as it is; of longer data its hash does."""
 
 
 def equal(left: Node, right: Node) -> bool:
@@ -44,6 +49,8 @@ def digest(node: Node) -> str:
 
 
 def _text(part: Hashable, texts: dict[Hashable, str]) -> str:
+    if isinstance(part, bytes) and len(part) > SHORT:
+        return f"bytes {len(part)} {blake2b(part, digest_size=16).hexdigest()}"
     if isinstance(part, str | int | bytes | None):
         return repr(part)
     if isinstance(part, nodes.Var):
@@ -54,6 +61,29 @@ def _text(part: Hashable, texts: dict[Hashable, str]) -> str:
     if text is None:
         text = texts[part] = repr(part)
     return text
+
+
+@final
+class Fingerprints:
+    """Fingerprints of one program after another, by which to see that none has changed.
+
+    They compare with each other only. Data of constants is not read for them: bytes never change,
+    and those that were met are kept, so the same object is the same data.
+    """
+
+    def __init__(self) -> None:
+        self._data: dict[int, tuple[bytes, int]] = {}
+
+    def of(self, node: Node) -> int:
+        found = 0
+        for item in _items(node):
+            if item[0] == "const":
+                item = tuple([self._number(p) if isinstance(p, bytes) else p for p in item])
+            found = hash((found, item))
+        return found
+
+    def _number(self, data: bytes) -> int:
+        return self._data.setdefault(id(data), (data, len(self._data)))[1]
 
 
 def _items(node: Node) -> Iterator[Item]:
@@ -103,20 +133,19 @@ def _flatten(nested: Iterator[_Nested], numbers: _Numbers) -> Iterator[Item]:
 def _block(block: nodes.Block, numbers: _Numbers) -> Iterator[_Nested]:
     for statement in block.statements:
         if isinstance(statement, nodes.Binding):
-            yield from _binding(statement, numbers)
+            yield from _bindings((statement,), numbers)
             continue
         yield ("dataflow",)
-        for binding in statement.bindings:
-            yield from _binding(binding, numbers)
+        yield from _bindings(statement.bindings, numbers)
         yield ("output", _read(statement.outputs, numbers))
     yield ("result", numbers.get(block.result, block.result))
 
 
-def _binding(binding: nodes.Binding, numbers: _Numbers) -> Iterator[_Nested]:
-    yield from _expr(binding.value, numbers)
-    var = binding.var
-    numbers[var] = len(numbers)
-    yield ("=", var.type, binding.request)
+def _bindings(bindings: tuple[nodes.Binding, ...], numbers: _Numbers) -> Iterator[_Nested]:
+    for binding in bindings:
+        yield from _expr(binding.value, numbers)
+        numbers[binding.var] = len(numbers)
+        yield ("=", binding.var.type, binding.request)
 
 
 def _bind(variables: tuple[nodes.Var, ...], numbers: _Numbers) -> Item:
@@ -131,29 +160,39 @@ def _read(operands: tuple[nodes.Operand, ...], numbers: _Numbers) -> Item:
 
 
 def _expr(expr: nodes.Expr, numbers: _Numbers) -> Iterator[_Nested]:
+    item = _plain(expr, numbers)
+    if item is not None:
+        yield item
+    else:
+        assert isinstance(expr, nodes.If | nodes.Match | nodes.Closure)
+        yield from _with_regions(expr, numbers)
+
+
+def _plain(expr: nodes.Expr, numbers: _Numbers) -> Item | None:
+    """Return the item of an expression that has no regions; ``None`` for one that has."""
     match expr:
         case nodes.Call(op=op, args=args, attrs=attrs):
-            yield ("call", op, _read(args, numbers), attrs)
+            return ("call", op, _read(args, numbers), attrs)
         case nodes.Invoke(callee=callee, args=args, attrs=attrs):
-            yield ("invoke", _read((callee, *args), numbers), attrs)
+            return ("invoke", _read((callee, *args), numbers), attrs)
         case nodes.Construct(constructor=name, args=items):
-            yield ("construct", name, _read(items, numbers))
+            return ("construct", name, _read(items, numbers))
         case nodes.MakeTuple(items=items):
-            yield ("tuple", _read(items, numbers))
+            return ("tuple", _read(items, numbers))
         case nodes.Alias(var=var):
-            yield ("alias", numbers.get(var, var))
+            return ("alias", numbers.get(var, var))
         case nodes.Project(tuple=var, index=index):
-            yield ("project", numbers.get(var, var), index)
+            return ("project", numbers.get(var, var), index)
         case nodes.FunctionValue(ref=ref):
-            yield ("function", ref)
+            return ("function", ref)
         case nodes.Constant(dtype=dtype, shape=shape, data=data, packed=packed):
-            yield ("const", dtype, shape, data, packed)
+            return ("const", dtype, shape, data, packed)
         case nodes.Weight(dtype=dtype, shape=shape, file=file, key=key, packed=packed):
-            yield ("weight", dtype, shape, file, key, packed)
+            return ("weight", dtype, shape, file, key, packed)
         case nodes.ShapeLiteral(dims=dims):
-            yield ("shape", dims)
+            return ("shape", dims)
         case _:
-            yield from _with_regions(expr, numbers)
+            return None
 
 
 def _with_regions(expr: nodes.If | nodes.Match | nodes.Closure, numbers: _Numbers) -> Iterator[Any]:
