@@ -7,8 +7,8 @@ binds, which the matched value's type says and no text can. A variable bound out
 compared is equal to itself only, and goes into a digest by its name.
 
 Both questions read one flat stream of items, so a program nested deep or a hundred thousand
-bindings long needs no more of Python's stack than a small one. Whether a program is what it was can be
-asked without reading its constants: `Fingerprints`.
+bindings long needs no more of Python's stack than a small one. Whether a program is what it was
+can be asked without reading its constants: `Fingerprints`.
 """
 
 from __future__ import annotations

@@ -117,13 +117,14 @@ def test_a_pass_that_breaks_its_word_is_named_with_those_before_it() -> None:
 def _with_weights(count: int, elements: int) -> Module:
     """Return a program that adds so many large constants, one after the other."""
     f = FunctionBuilder("main")
-    last = x = f.param("x", TensorType(F32, (elements,)))
+    type_ = TensorType(F32, (elements,))
+    last = x = f.param("x", type_)
     for number in range(count):
         data = np.full(elements, number + 1, np.float32).tobytes()
         weight = f.body.binding(Constant(F32, (elements,), data), "weight")
         last = f.body.call("add", last, weight)
     m = ModuleBuilder()
-    m.add(f.finish(f.body.call("multiply", last, x), x.type))
+    m.add(f.finish(f.body.call("multiply", last, x), type_))
     return m.finish()
 
 
