@@ -192,7 +192,7 @@ class _Examination:
         faults += [
             f"{name}: {verdict[name].detail}"
             for name in ("local", "ratio", "anchor")
-            if verdict[name].status is Status.UNPROVEN
+            if verdict[name].status in (Status.UNPROVEN, Status.UNDECIDED)
         ]
         bound = "vacuous" if verdict["bound"].status is Status.VACUOUS else "in force"
         return Finding(

@@ -99,7 +99,7 @@ class _Subject:
         """Return what the oracle finds wrong."""
         verdict = judge(self.module, "main", self.args, seen, baseline)
         checks = [verdict[name] for name in ("local", "ratio", "anchor")]
-        unproven = [c for c in checks if c.status is Status.UNPROVEN]
+        unproven = [c for c in checks if c.status in (Status.UNPROVEN, Status.UNDECIDED)]
         return [f"{c.name}: {c.detail}" for c in (*verdict.failures, *unproven)]
 
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from hettest.case import walk
 from hettest.case.model import Case, Run
 from hettest.errors import CaseError, Problem
-from hettest.judge.judging import IN_FORCE, agreeing, estimates, held_to
+from hettest.judge.judging import agreeing, estimates, held_to
+from hettest.judge.limits import IN_FORCE
 from hettest.judge.nesting import leaves, rebuilt
 from hettest.language import (
     CompileError,

@@ -28,6 +28,18 @@ class Comparison:
     undecided: Array
     """Where the bound is infinite: a decision was too close to call."""
 
+    jump: Array | None = None
+    """What of the bound comes of decisions that rounding could tip."""
+
+    @property
+    def excess(self) -> Array:
+        """The difference less what decisions may cause; 0 where nothing is decided."""
+        if self.jump is None:
+            return np.where(self.undecided, 0.0, self.difference)
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            beyond = np.maximum(self.difference - self.jump, 0.0)
+        return np.where(self.undecided | (self.difference == 0), 0.0, beyond)
+
     def open_beyond(self, allowed: float) -> int:
         """Return how many undecided elements differ by more than ``allowed``.
 
@@ -37,8 +49,8 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """The largest difference among decided elements."""
-        return _largest(np.where(self.undecided, 0.0, self.difference))
+        """The largest difference among decided elements, less what decisions may cause."""
+        return largest(self.excess)
 
     @cached_property
     def _part(self) -> Array:
@@ -51,7 +63,7 @@ class Comparison:
     @property
     def worst(self) -> float:
         """The largest difference as a part of what is allowed; 0 where there is none."""
-        return _largest(self._part)
+        return largest(self._part)
 
     @property
     def beyond(self) -> int:
@@ -64,7 +76,7 @@ class Comparison:
         return tuple(int(i) for i in np.unravel_index(int(np.argmax(self._part)), self._part.shape))
 
 
-def _largest(values: Array) -> float:
+def largest(values: Array) -> float:
     return float(np.max(values)) if values.size else 0.0
 
 
@@ -75,17 +87,22 @@ def compare(seen: Array, estimate: Estimate) -> Comparison:
     """
     value = estimate.value
     allowed = estimate.errors
+    undecided = np.isinf(allowed)
     if not estimate.dtype.is_float:
-        wrong = np.where(np.asarray(seen) == value, 0.0, np.inf)
-        return Comparison(wrong, allowed, np.isinf(allowed))
+        return Comparison(_apart(np.asarray(seen), value), allowed, undecided, estimate.jump)
     with np.errstate(all="ignore"):
         wide = np.asarray(seen).astype(value.dtype)
         difference = np.abs(wide - value)
-    if not difference.size or np.isfinite(np.max(difference)):
-        return Comparison(difference.astype(np.float64), allowed, np.isinf(allowed))
-    same = (np.isnan(wide) & np.isnan(value)) | (wide == value)
-    difference = np.where(same, 0.0, np.where(np.isnan(difference), np.inf, difference))
-    return Comparison(difference.astype(np.float64), allowed, np.isinf(allowed))
+    if difference.size and not np.isfinite(np.max(difference)):
+        same = (np.isnan(wide) & np.isnan(value)) | (wide == value)
+        difference = np.where(same, 0.0, np.where(np.isnan(difference), np.inf, difference))
+    return Comparison(difference.astype(np.float64), allowed, undecided, estimate.jump)
+
+
+def _apart(seen: Array, value: Array) -> Array:
+    """Return how far integers or bools are apart: 1 at least where they differ."""
+    apart = np.abs(seen.astype(np.float64) - value.astype(np.float64))
+    return np.where(seen == value, 0.0, np.maximum(apart, 1.0))
 
 
 def same_bits(left: Array, right: Array, signed_zeros: bool = False) -> bool:

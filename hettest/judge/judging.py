@@ -12,143 +12,23 @@ Integers, bools and moved data must be exact to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Final, TypeAlias, final
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hettest.backend.protocol import Observation
-from hettest.judge.compare import Comparison, compare
+from hettest.judge.compare import Comparison, compare, largest
+from hettest.judge.limits import ANCHOR, FLOOR, IN_FORCE, RATIO, UNDECIDED, decided, share, unit
+from hettest.judge.local import check_local
 from hettest.judge.nesting import leaves, misfit, rebuilt
+from hettest.judge.spread import Runs
 from hettest.judge.verdict import Check, Status, Verdict
-from hettest.language import Estimate, Evaluation, Module, Span, oracle, to_numpy
+from hettest.language import Estimate, Module, oracle, to_numpy
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = "Array | str | tuple[Value, ...]"
-
-RATIO: Final = 4.0
-FLOOR: Final = 4.0
-"""Unit roundoffs of the result's scale that the placed run may always be off by, times `RATIO`."""
-
-ANCHOR: Final = 8.0
-RUNS: Final = 8
-IN_FORCE: Final = 0.01
-UNDECIDED: Final = 0.01
-
-
-@final
-@dataclass
-class _Local:
-    """Gathers the local check's findings."""
-
-    worst: float = 0.0
-    detail: str = "no operator's result was observed"
-    seen: int = 0
-    undecided: int = 0
-    elements: int = 0
-    misshapen: list[str] = field(default_factory=list)
-
-    def visit(self, name: str, op: str, estimate: Estimate, seen: Array, span: Span | None) -> None:
-        line = f" (line {span.line})" if span is not None else ""
-        if seen.shape != estimate.value.shape:
-            self.misshapen.append(
-                f"{name} = {op}{line}: shape {seen.shape}, expected {estimate.value.shape}"
-            )
-            return
-        comparison = compare(seen, estimate)
-        self.seen += 1
-        self.elements += seen.size
-        self.undecided += comparison.open_beyond(FLOOR * _unit(estimate) * estimate.scale)
-        if comparison.worst > self.worst or self.seen == 1:
-            self.worst = max(self.worst, comparison.worst)
-            self.detail = _local_detail(name, op, line, estimate, seen, comparison)
-
-    def check(self) -> Check:
-        if self.misshapen:
-            return Check("local", Status.FAILS, self.misshapen[0], float("inf"))
-        if not self.seen:
-            return Check("local", Status.UNPROVEN, self.detail)
-        status = Status.FAILS if self.worst > 1 else _decided(self.undecided, self.elements)
-        detail = self.detail
-        if status is Status.UNDECIDED:
-            share = f"{self.undecided} of {self.elements}"
-            detail = f"{share} elements hang on decisions that rounding could tip"
-        return Check("local", status, detail, self.worst, self.undecided)
-
-
-def _local_detail(
-    name: str, op: str, line: str, estimate: Estimate, seen: Array, comparison: Comparison
-) -> str:
-    if not seen.size or comparison.worst == 0:
-        return f"{name} = {op}{line}: exact"
-    place = comparison.place
-    return (
-        f"{name} = {op}{line}: element {list(place)} is {seen[place]}, "
-        f"expected {float(estimate.value[place])!r} within {comparison.allowed[place]:.3g}"
-        f"{_share(comparison.beyond, seen.size)}"
-    )
-
-
-def _share(wrong: int, size: int) -> str:
-    """Return how many elements differ, where any does."""
-    return f"; {wrong} of {size} elements differ" if wrong else ""
-
-
-def _decided(undecided: int, elements: int) -> Status:
-    return Status.UNDECIDED if undecided > UNDECIDED * max(elements, 1) else Status.HOLDS
-
-
-@final
-@dataclass
-class _Runs:
-    """Evaluations with random rounding, made when they are first asked for."""
-
-    module: Module
-    entry: str
-    args: Sequence[Value]
-    evaluation: Evaluation
-    observed: Mapping[str, Array] | None
-    seed: int
-
-    @cached_property
-    def widths(self) -> list[Array]:
-        """How far apart the evaluations are, for each result, element by element."""
-        made = oracle.spread(
-            self.module,
-            self.entry,
-            self.args,
-            self.evaluation,
-            self.observed,
-            runs=RUNS,
-            seed=self.seed,
-        )
-        every = [list(leaves(run)) for run in made]
-        return [_width([run[number].value for run in every]) for number in range(len(every[0]))]
-
-    def settled(self) -> list[Estimate]:
-        """Return the estimates, undecided where random rounding tips a decision before them.
-
-        Only where the evaluation met decisions for which its bounds were no measure.
-        """
-        estimates = list(leaves(self.evaluation.result))
-        if not self.evaluation.rounding.unsure:
-            return estimates
-        return [
-            Estimate(e.value, np.where(width > IN_FORCE * e.scale, np.inf, e.errors), e.dtype)
-            for e, width in zip(estimates, self.widths, strict=True)
-        ]
-
-
-def _width(values: Sequence[Array]) -> Array:
-    stacked = np.stack(values)
-    if stacked.dtype == np.bool_:
-        stacked = stacked.view(np.uint8)
-    with np.errstate(all="ignore"):
-        width: Array = np.max(stacked, axis=0) - np.min(stacked, axis=0)
-    return width
 
 
 def judge(
@@ -178,7 +58,7 @@ def judge(
         ExecutionError: The data is at fault; a right run ends in an error too.
     """
     evaluation = oracle.evaluate(module, entry, args, placed.intermediates)
-    runs = _Runs(module, entry, args, evaluation, placed.intermediates, seed)
+    runs = Runs(module, entry, args, evaluation, placed.intermediates, seed)
     estimates = runs.settled()
     seen = list(leaves(placed.results))
     checks = [_form(evaluation.result, placed.results)]
@@ -187,12 +67,12 @@ def judge(
     pairs = [compare(s, e) for s, e in zip(seen, estimates, strict=True)]
     if expected is not None:
         checks.append(_expected(estimates, placed.results, expected))
-    checks.append(_local(module, entry, args, placed.intermediates))
+    checks.append(check_local(module, entry, args, placed.intermediates))
     base = baseline if baseline is not None else placed
     base_evaluation = evaluation
     if baseline is not None and _decides_apart(module, placed, baseline):
         base_evaluation = oracle.evaluate(module, entry, args, baseline.intermediates)
-        runs = _Runs(module, entry, args, base_evaluation, baseline.intermediates, seed)
+        runs = Runs(module, entry, args, base_evaluation, baseline.intermediates, seed)
     base_estimates = runs.settled()
     base_seen = list(leaves(base.results))
     form = _form(base_evaluation.result, base.results)
@@ -200,8 +80,7 @@ def judge(
         wrong = Check("anchor", Status.FAILS, f"the CPU-only run: {form.detail}", float("inf"))
         return Verdict((*checks, wrong))
     base_pairs = [compare(s, e) for s, e in zip(base_seen, base_estimates, strict=True)]
-    checks.append(_ratio(estimates, pairs, base_pairs))
-
+    checks.append(_ratio(estimates, pairs, base_pairs, runs))
     checks.append(_anchor(base_estimates, base_pairs, runs))
     checks.append(_bound(estimates, pairs))
     return Verdict(tuple(checks), tuple(estimates))
@@ -241,9 +120,9 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
         if comparison.worst > worst:
             worst, place = comparison.worst, comparison.place
             found, wanted_ = array[place], want[place]
-            share = _share(comparison.beyond, array.size)
+            others = share(comparison.beyond, array.size)
             text = (
-                f"result {number}, element {list(place)}: found {found}, expected {wanted_}{share}"
+                f"result {number}, element {list(place)}: found {found}, expected {wanted_}{others}"
             )
     return Check("expected", Status.FAILS if worst > 1 else Status.HOLDS, text, worst)
 
@@ -251,10 +130,12 @@ def _expected(estimates: Sequence[Estimate], seen: Value, wanted: Value) -> Chec
 def held_to(estimate: Estimate, literal: Array) -> Estimate:
     """Return a literal result with the errors that it allows: the oracle's, and its own rounding.
 
-    An element that the oracle leaves undecided is the literal's alone.
+    An element that the oracle leaves undecided is the literal's alone, and so are decisions.
     """
     exact = Estimate.exact(literal, estimate.dtype)
     allowed = np.where(np.isinf(estimate.errors), 0.0, estimate.errors)
+    if estimate.jump is not None:
+        allowed = np.maximum(allowed - np.nan_to_num(estimate.jump, posinf=np.inf), 0.0)
     if estimate.dtype.is_float:
         size = np.abs(np.nan_to_num(exact.value, posinf=0.0, neginf=0.0))
         allowed = allowed + size * estimate.dtype.unit_roundoff
@@ -269,7 +150,7 @@ def agreeing(estimate: Estimate) -> Estimate:
     undecided = np.isinf(estimate.errors)
     if np.count_nonzero(undecided) <= UNDECIDED * undecided.size:
         return estimate
-    allowed = np.where(undecided, FLOOR * _unit(estimate) * estimate.scale, estimate.errors)
+    allowed = np.where(undecided, FLOOR * unit(estimate) * estimate.scale, estimate.errors)
     return Estimate(estimate.value, allowed, estimate.dtype)
 
 
@@ -283,18 +164,9 @@ def estimates(
         ExecutionError: The data is at fault.
     """
     evaluation = oracle.evaluate(module, entry, args)
-    settled = _Runs(module, entry, args, evaluation, None, seed).settled()
+    settled = Runs(module, entry, args, evaluation, None, seed).settled()
     made: Estimate | tuple[Any, ...] = rebuilt(evaluation.result, iter(settled))
     return made
-
-
-def _local(
-    module: Module, entry: str, args: Sequence[Value], seen: Mapping[str, Array] | None
-) -> Check:
-    findings = _Local()
-    if seen:
-        oracle.check_locally(module, entry, args, seen, findings.visit)
-    return findings.check()
 
 
 def _decides_apart(module: Module, placed: Observation, baseline: Observation) -> bool:
@@ -314,13 +186,18 @@ def _decides_apart(module: Module, placed: Observation, baseline: Observation) -
 
 
 def _ratio(
-    estimates: Sequence[Estimate], pairs: Sequence[Comparison], base: Sequence[Comparison]
+    estimates: Sequence[Estimate],
+    pairs: Sequence[Comparison],
+    base: Sequence[Comparison],
+    runs: Runs,
 ) -> Check:
     worst, text, undecided, elements = 0.0, "exact", 0, 0
-    for estimate, pair, other in zip(estimates, pairs, base, strict=True):
-        floor = FLOOR * _unit(estimate) * estimate.scale
+    for number, (estimate, pair, other) in enumerate(zip(estimates, pairs, base, strict=True)):
+        floor = FLOOR * unit(estimate) * estimate.scale
+        if pair.error > RATIO * max(other.error, floor) and runs.is_unsure:
+            floor = max(floor, _bounded_width(pair, runs.widths[number]))
         allowed = RATIO * max(other.error, floor)
-        part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
+        part = _part(pair.error, allowed)
         undecided += pair.open_beyond(allowed)
         elements += pair.undecided.size
         if part > worst:
@@ -328,44 +205,85 @@ def _ratio(
             text = (
                 f"error {pair.error:.3g} placed, {other.error:.3g} CPU-only, allowed {allowed:.3g}"
             )
-    status = Status.FAILS if worst > 1 else _decided(undecided, elements)
+    status = Status.FAILS if worst > 1 else decided(undecided, elements)
     if status is Status.UNDECIDED:
         text = f"{undecided} of {elements} elements hang on decisions that rounding could tip"
     return Check("ratio", status, text, worst, undecided)
 
 
-def _unit(estimate: Estimate) -> float:
-    return estimate.dtype.unit_roundoff if estimate.dtype.is_float else 0.0
+def _part(error: float, allowed: float) -> float:
+    """Return an error as a part of what is allowed."""
+    if allowed > 0:
+        return error / allowed
+    return float("inf") if error > 0 else 0.0
 
 
-def _anchor(estimates: Sequence[Estimate], base: Sequence[Comparison], runs: _Runs) -> Check:
-    """Return the anchor; vacuous where zeros in place of a result would hold as well."""
-    if all(pair.error == 0 for pair in base):
-        return Check("anchor", Status.HOLDS, "exact", 0.0)
+def _bounded_width(pair: Comparison, width: Array) -> float:
+    """Return how far random rounding moves what hangs on no decision, or failing that, anything."""
+    known = np.isfinite(width) & ~pair.undecided
+    calm = known if pair.jump is None else known & (pair.jump == 0)
+    return largest(width[calm if np.any(calm) else known])
+
+
+def _anchor(estimates: Sequence[Estimate], base: Sequence[Comparison], runs: Runs) -> Check:
+    """Return the anchor; vacuous where zeros in place of a result would hold as well.
+
+    What random rounding brings to infinity or to NaN has no width to be held to.
+    """
     worst, text, vacuous = 0.0, "exact", ""
-    for estimate, pair, width in zip(estimates, base, runs.widths, strict=True):
-        finite = width[np.isfinite(width) & ~pair.undecided]
-        allowed = ANCHOR * (float(np.max(finite)) if finite.size else 0.0)
-        part = pair.error / allowed if allowed > 0 else (float("inf") if pair.error > 0 else 0.0)
+    for number, (estimate, pair) in enumerate(zip(estimates, base, strict=True)):
+        if not np.any(pair.difference):
+            continue
+        allowed, error = 0.0, pair.error
+        if error > 0:
+            width = runs.widths[number]
+            error = largest(pair.excess[np.isfinite(width)])
+            if estimate.dtype.is_float or runs.is_unsure:
+                allowed = ANCHOR * _bounded_width(pair, width)
+            open_ = np.count_nonzero(np.isinf(width) & (pair.excess > 0))
+            if open_ > UNDECIDED * width.size:
+                vacuous = f"anchor vacuous: no width holds {open_} of {width.size} elements"
+        part = _part(error, allowed)
         if part > worst:
             worst = part
-            text = f"error {pair.error:.3g} CPU-only, allowed {allowed:.3g}"
-        if pair.error > 0 and allowed >= estimate.scale:
-            vacuous = f"anchor vacuous: {allowed:.3g} for values up to {estimate.scale:.3g}"
+            text = f"error {error:.3g} CPU-only, allowed {allowed:.3g}"
+        reach = allowed + _jumps(pair)
+        if np.all(pair.undecided):
+            vacuous = "anchor vacuous: every element hangs on decisions that rounding could tip"
+        elif reach >= estimate.scale and reach > 0:
+            vacuous = f"anchor vacuous: {reach:.3g} for values up to {estimate.scale:.3g}"
     return _vacuous_unless_failed("anchor", worst, text, vacuous)
+
+
+def _jumps(pair: Comparison) -> float:
+    """Return the most that decisions may cause in an element that is decided."""
+    return 0.0 if pair.jump is None else largest(pair.jump[~pair.undecided & ~np.isinf(pair.jump)])
 
 
 def _bound(estimates: Sequence[Estimate], pairs: Sequence[Comparison]) -> Check:
     worst, text, vacuous = 0.0, "exact", ""
     for estimate, pair in zip(estimates, pairs, strict=True):
-        finite = pair.allowed[np.isfinite(pair.allowed)]
-        widest = float(np.max(finite)) if finite.size else 0.0
-        if widest > IN_FORCE * estimate.scale and widest > 0:
+        widest = _widest(estimate, pair)
+        if np.any(pair.difference) and np.all(pair.undecided):
+            vacuous = "bound vacuous: every element hangs on decisions that rounding could tip"
+        elif widest > IN_FORCE * estimate.scale and widest > 0:
             vacuous = f"bound vacuous: {widest:.3g} for values up to {estimate.scale:.3g}"
         elif pair.worst > worst:
             worst = pair.worst
-            text = f"error {pair.error:.3g}, bound up to {widest:.3g}"
+            text = (
+                f"error {largest(pair.difference[~pair.undecided]):.3g}, bound up to {widest:.3g}"
+            )
     return _vacuous_unless_failed("bound", worst, text, vacuous)
+
+
+def _widest(estimate: Estimate, pair: Comparison) -> float:
+    """Return the widest bound; a few that decisions alone make wide do not count."""
+    allowed = pair.allowed[~pair.undecided]
+    if pair.jump is not None:
+        calm = (pair.jump <= IN_FORCE * estimate.scale)[~pair.undecided]
+        if calm.size - np.count_nonzero(calm) <= UNDECIDED * pair.allowed.size:
+            allowed = allowed[calm]
+    return largest(allowed)
 
 
 def _vacuous_unless_failed(name: str, worst: float, text: str, vacuous: str) -> Check:

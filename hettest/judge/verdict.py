@@ -16,7 +16,8 @@ class Status(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
-    """Too many elements hang on a decision that rounding could tip."""
+    """Too many elements hang on a decision that rounding could tip; no right run can be told from a
+    wrong one by them."""
 
     VACUOUS = "vacuous"
     """The bound is too wide to say anything; no verdict rests on it."""
@@ -59,18 +60,21 @@ class Verdict:
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        return tuple(c for c in self.checks if c.status in (Status.FAILS, Status.UNDECIDED))
+        return tuple(c for c in self.checks if c.status is Status.FAILS)
 
     @property
     def decides(self) -> bool:
         """Whether some check of the values themselves holds that a wrong result would fail.
 
-        The form says nothing of values, and the ratio compares a backend with itself.
+        The form says nothing of values, and the ratio compares a backend with itself. Where a check
+        is undecided, only numbers that the case states decide.
         """
-        telling = ("expected", "local", "anchor", "bound")
-        return any(c.name in telling and c.status is Status.HOLDS for c in self.checks)
+        holding = {c.name for c in self.checks if c.status is Status.HOLDS}
+        if any(c.status is Status.UNDECIDED for c in self.checks):
+            return "expected" in holding
+        return bool(holding & {"expected", "local", "anchor", "bound"})
 
     @property
     def holds(self) -> bool:
-        """Whether no check failed; those that are vacuous or unproven say nothing."""
+        """Whether no check failed; those that are vacuous, undecided or unproven say nothing."""
         return not self.failures

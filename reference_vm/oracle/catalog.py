@@ -8,7 +8,9 @@ from typing import Final
 
 from reference_vm.oracle import (
     arithmetic,
+    casting,
     detection,
+    division,
     functions,
     grid,
     indexing,
@@ -19,6 +21,7 @@ from reference_vm.oracle import (
     recurrent,
     reduction,
     resize,
+    scattering,
     signal,
     sorting,
     trees,
@@ -29,9 +32,12 @@ from reference_vm.oracle.definition import Meaning
 MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
     {
         **arithmetic.MEANINGS,
+        **division.MEANINGS,
         **functions.MEANINGS,
+        **casting.MEANINGS,
         **movement.MEANINGS,
         **indexing.MEANINGS,
+        **scattering.MEANINGS,
         **reduction.MEANINGS,
         **linalg.MEANINGS,
         **normalization.MEANINGS,
@@ -47,10 +53,21 @@ MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(
     }
 )
 
-DECISIONS: Final = frozenset(
-    {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
-    | {"floor", "ceil", "round", "sign", "floor_divide", "trunc_divide", "remainder", "fmod"}
-    | {"argmax", "argmin", "top_k", "nonzero", "unique", "isnan", "isinf", "cast"}
-    | {"quantize_linear", "dynamic_quantize_linear", "non_max_suppression", "bitcast"}
+_SINGLE: Final = (
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("floor", "ceil", "round", "sign", "floor_divide", "trunc_divide", "remainder", "fmod"),
+    *("argmax", "argmin", "nonzero", "isnan", "isinf", "cast", "bitcast"),
+    *("quantize_linear", "non_max_suppression", "resize"),
 )
-"""Operators whose result can jump: the oracle follows what the run decided, where it showed it."""
+
+DECISIONS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **dict.fromkeys(_SINGLE, 1),
+        "top_k": 2,
+        "max_pool_with_indices": 2,
+        "dynamic_quantize_linear": 3,
+        "unique": 4,
+    }
+)
+"""Operators whose result can jump, and how many results they have: the oracle follows what the run
+decided, where it showed it."""

@@ -29,13 +29,11 @@ from reference_vm.ir import trampoline
 from reference_vm.ir.nodes import (
     Alias,
     Binding,
-    BindPattern,
     Block,
     Call,
     Closure,
     Constant,
     Construct,
-    ConstructorPattern,
     Function,
     FunctionValue,
     GlobalRef,
@@ -44,22 +42,21 @@ from reference_vm.ir.nodes import (
     MakeTuple,
     Match,
     Module,
-    Pattern,
     Project,
     ShapeLiteral,
-    TuplePattern,
     Var,
-    blocks,
-    operands,
 )
-from reference_vm.ir.rewrite import walk
 from reference_vm.ir.trampoline import Steps
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import fill_attrs, operator
+from reference_vm.oracle.blocks import last_reads, matched
 from reference_vm.oracle.catalog import DECISIONS, MEANINGS
 from reference_vm.oracle.definition import Operands
-from reference_vm.oracle.estimate import Estimate, Result, Rounding
+from reference_vm.oracle.estimate import Estimate, Result
+from reference_vm.oracle.opening import meaning_of
 from reference_vm.oracle.repetition import in_closures, repeated
+from reference_vm.oracle.rounding import Rounding
+from reference_vm.oracle.shown import decisions, name_of, shown_names, with_parts
 from reference_vm.source import Span
 from reference_vm.types import (
     AdtType,
@@ -169,16 +166,15 @@ class _Walk:
         symbols: dict[str, int],
         depth: int,
     ) -> Steps[Result]:
-        last = _last_reads(block)
+        last = last_reads(block)
         for position, binding in enumerate(block.bindings()):
-            name = binding.var.source or f"{where}/%{binding.var.name}"
+            name, value = name_of(where, binding.var), binding.value
             self.rounding.at(id(binding))
-            seen, value = self.observed.get(name), binding.value
             if isinstance(value, If | Match | Invoke):
                 result = yield self.flow(where, value, environment, symbols, depth)
             else:
-                result = self.plain(where, binding, environment, symbols, seen)
-            environment[binding.var] = self.compare(name, value, result, seen)
+                result = self.plain(where, binding, environment, symbols)
+            environment[binding.var] = self.compare(name, value, result)
             for dead in last.get(position, ()):
                 environment.pop(dead, None)
         found: Result = environment[block.result]
@@ -190,12 +186,11 @@ class _Walk:
         binding: Binding,
         environment: Mapping[Var, Any],
         symbols: dict[str, int],
-        seen: Array | None,
     ) -> Any:
         """Return the value of an expression that runs no block."""
         match binding.value:
             case Call() as call:
-                result = self.call(call, environment, seen)
+                result = self.call(call, environment, name_of(where, binding.var))
                 if call.op == "match_cast":
                     self.bind(binding.var.type, result, symbols)
                 return result
@@ -252,8 +247,15 @@ class _Walk:
             taken = arm.body
         return self.block(where, taken, inner, dict(symbols), depth + 1)
 
-    def compare(self, name: str, value: object, result: Any, seen: Array | None) -> Any:
-        """Report an estimate that can be checked, and go on from what the run showed."""
+    def compare(self, name: str, value: object, result: Any) -> Any:
+        """Report estimates that can be checked, and go on from what the run showed.
+
+        The results of an operator are shown under its variable's name with their places: ``%t[0]``.
+        """
+        if isinstance(result, tuple) and isinstance(value, Call):
+            parts = enumerate(result)
+            return tuple(self.compare(f"{name}[{index}]", value, part) for index, part in parts)
+        seen = self.observed.get(name)
         if seen is None or not isinstance(result, Estimate) or isinstance(value, Constant):
             return result
         if self.visit is not None:
@@ -263,77 +265,30 @@ class _Walk:
             return Estimate.exact(seen, result.dtype)
         return result
 
-    def call(self, call: Call, environment: Mapping[Var, Any], seen: Array | None) -> Result:
+    def call(self, call: Call, environment: Mapping[Var, Any], name: str) -> Result:
         op = operator(OPS, call.op, call.span)
         if call.op not in MEANINGS:
             raise CompileError(messages.oracle_unsupported(call.op, call.span))
         args = tuple(environment[a] if isinstance(a, Var) else None for a in call.args)
         attrs: Attrs = fill_attrs(op, call.attrs, call.span)
-        decided = seen if call.op in DECISIONS and not self.restart else None
+        decided = self.decided(call.op, name) if not self.restart else ()
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are values like any other
-                return MEANINGS[call.op](Operands(args, attrs, self.rounding, decided))
+                return meaning_of(call.op, Operands(args, attrs, self.rounding, decided))
         except DataError as error:
             raise ExecutionError(
                 messages.data_error(error.code, error.message, call.span, error.help)
             ) from error
 
+    def decided(self, op: str, name: str) -> tuple[Array | None, ...]:
+        """Return what the run showed of a decision: its result, or the parts of its result."""
+        if op not in DECISIONS or not self.observed:
+            return ()
+        return tuple(self.observed.get(shown) for shown in shown_names(op, name))
+
 
 def _given(call: Invoke) -> Iterator[Var | GlobalRef]:
     yield from (a for a in call.args if a is not None)
-
-
-def matched(pattern: Pattern, value: Any) -> Mapping[Var, Any] | None:
-    """Return what the variables of ``pattern`` are, or ``None`` if it does not match ``value``.
-
-    A value of a data type is a tuple that begins with its constructor's name.
-    """
-    bound: dict[Var, Any] = {}
-    stack: list[tuple[Pattern, Any]] = [(pattern, value)]
-    while stack:
-        top, found = stack.pop()
-        match top:
-            case BindPattern(var=var):
-                bound[var] = found
-            case TuplePattern(items=items):
-                stack.extend(zip(items, found, strict=True))
-            case ConstructorPattern(constructor=name, items=items):
-                if found[0] != name:
-                    return None
-                stack.extend(zip(items, found[1:], strict=True))
-            case _:
-                pass
-    return bound
-
-
-def _last_reads(block: Block) -> dict[int, list[Var]]:
-    """Return, by position, the block's own variables that are read there for the last time.
-
-    A variable is kept while a nested block may still read it; so are the block's result and all
-    that was bound outside.
-    """
-    own: set[Var] = set()
-    last: dict[Var, int] = {}
-    for position, binding in enumerate(block.bindings()):
-        own.add(binding.var)
-        last[binding.var] = position
-        for var in _reads(binding):
-            last[var] = position
-    ends: dict[int, list[Var]] = {}
-    for var, position in last.items():
-        if var in own and var is not block.result:
-            ends.setdefault(position, []).append(var)
-    return ends
-
-
-def _reads(binding: Binding) -> Iterator[Var]:
-    stack = [binding.value]
-    while stack:
-        expr = stack.pop()
-        yield from operands(expr)
-        for block in blocks(expr):
-            yield block.result
-            stack.extend(b.value for b in block.bindings())
 
 
 def _lone_symbols(asked: Shape | None) -> Iterator[tuple[int, str]]:
@@ -385,8 +340,8 @@ def _walk(
     many, anew = repeated(module, entry), in_closures(module)
     once = {
         name: seen
-        for name, seen in (observed or {}).items()
-        if name.partition("/")[0] not in many and name not in anew
+        for name, seen in with_parts(module, observed or {}).items()
+        if name.partition("/")[0] not in many and name.partition("[")[0] not in anew
     }
     walk = _Walk(module, rounding, once, restart, visit)
     return trampoline.run(walk.function(module.by_name[entry], [to_result(a) for a in args], 0))
@@ -418,14 +373,16 @@ def evaluate(
     return Evaluation(_walk(module, entry, args, rounding, observed), rounding)
 
 
-def decisions(module: Module) -> frozenset[str]:
-    """Return the variables whose value an evaluation takes from the run, by source name."""
-    return frozenset(
-        binding.var.source or f"{function.name}/%{binding.var.name}"
-        for function in module.functions
-        for binding in walk(function.body)
-        if isinstance(binding.value, Call) and binding.value.op in DECISIONS
-    )
+def jumps(
+    module: Module,
+    entry: str,
+    args: Sequence[Argument],
+    evaluation: Evaluation,
+    observed: Mapping[str, Array] | None = None,
+) -> Result:
+    """Evaluate ``entry`` with the errors that decisions cause, and no others."""
+    rounding = Rounding(keeps_noise=False, replayed=evaluation.rounding.jumps)
+    return _walk(module, entry, args, rounding, observed)
 
 
 def spread(
@@ -464,3 +421,15 @@ def check_locally(
     """
     rounding = Rounding(keeps_noise=False)
     return _walk(module, entry, args, rounding, observed, restart=True, visit=visit)
+
+
+__all__ = [
+    "Evaluation",
+    "Visit",
+    "check_locally",
+    "decisions",
+    "evaluate",
+    "jumps",
+    "spread",
+    "to_result",
+]

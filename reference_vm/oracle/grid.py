@@ -86,6 +86,7 @@ def _grid_sample(call: Operands) -> Estimate:
     batch, channels, points = x.value.shape[0], x.value.shape[1], grid.value.shape[1:-1]
     shape = (batch, channels, *points)
     value, size_sum = np.zeros(shape, x.value.dtype), np.zeros(shape)
+    carried = np.zeros(shape)
     rows = np.arange(batch).reshape(-1, *(1,) * len(points))
     for choice in itertools.product(*taps):
         picked, weight = _corner(choice, sizes, padding, align)
@@ -93,16 +94,38 @@ def _grid_sample(call: Operands) -> Estimate:
         found = np.moveaxis(x.value[place], -1, 1)
         value = value + found * weight[:, None]
         size_sum = size_sum + np.abs(found) * np.abs(weight[:, None])
+        if x.error is not None:
+            carried = carried + np.moveaxis(x.errors[place], -1, 1) * np.abs(weight[:, None])
     reach = 0.0 if mode == "nearest" else x.scale
     slack = unit(x.dtype) * (8 * size_sum + reach * 16 * max(sizes, default=1))
-    unknown = np.where(x.errors.any() or grid.errors.any(), np.inf, 0.0)
+    if grid.error is not None:
+        carried = carried + np.broadcast_to(_wandering(x, grid, mode, align)[:, None], shape)
     return call.rounding.result(
         value,
         x.dtype,
         own=np.asarray(slack),
         noise=lambda: np.asarray(slack / 16),
-        propagated=lambda: np.broadcast_to(unknown, value.shape),
+        propagated=(lambda: carried) if call.has_errors else None,
     )
+
+
+STEEPEST: Final = {"linear": 2.0, "cubic": 8.0}
+"""How far a sample moves at most with its place, beside the greatest element."""
+
+
+def _wandering(x: Estimate, grid: Estimate, mode: str, align: bool) -> Wide:
+    """Return what errors of the points do; of the nearest element it is open which one it is."""
+    sizes = x.value.shape[2:]
+    total = np.zeros(grid.value.shape[:-1])
+    for axis, size in enumerate(sizes):
+        point, error = (v[..., len(sizes) - 1 - axis] for v in (grid.value, grid.errors))
+        off = error * size / 2
+        if mode == "nearest":
+            low, high = (np.rint(_places(point + way * error, size, align)) for way in (-1, 1))
+            total = total + np.where((low != high) & (error > 0), np.inf, 0.0)
+        else:
+            total = total + np.where(error > 0, off * STEEPEST[mode] * x.scale, 0.0)
+    return total
 
 
 def _corner(
@@ -118,7 +141,7 @@ def _corner(
             inside = np.ones(place.shape, np.bool_)
         elif padding == "border":
             inside = np.ones(place.shape, np.bool_)
-        picked.append(np.clip(place, 0, size - 1).astype(np.int64))
+        picked.append(np.nan_to_num(np.clip(place, 0, size - 1)).astype(np.int64))
         weight = weight * share * inside
     return picked, weight
 

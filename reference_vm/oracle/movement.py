@@ -164,7 +164,8 @@ def _pad(call: Operands) -> Estimate:
             return np.pad(array, widths, constant_values=constant)[cut]  # type: ignore[call-overload,no-any-return]
         return np.pad(array, widths, mode=mode)[cut]  # type: ignore[call-overload,no-any-return]
 
-    error = None if x.error is None else pad(np.asarray(x.error), 0.0)
+    off = fill.errors.ravel()[0] if fill is not None and fill.value.size else 0.0
+    error = pad(x.errors, off) if call.has_errors else None
     return call.rounding.exact(pad(x.value, filling), error, x.dtype)
 
 
@@ -244,7 +245,13 @@ def _arange(call: Operands) -> Estimate:
     count = max(0, math.ceil((float(last) - float(first)) / float(by)))
     values = np.asarray(first + np.arange(count) * by, start.value.dtype)
     steps = np.arange(count) * np.abs(values) * start.dtype.unit_roundoff
-    return call.rounding.result(values, start.dtype, own=steps + np.abs(values) * 2.0**-53)
+    off = start.errors.reshape(()) + np.arange(count) * step.errors.reshape(())
+    return call.rounding.result(
+        values,
+        start.dtype,
+        own=steps + np.abs(values) * 2.0**-53,
+        propagated=(lambda: off) if call.has_errors else None,
+    )
 
 
 def _eye_like(call: Operands) -> Estimate:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Wide, unit
+from reference_vm.oracle.estimate import FRACTION, Estimate, Wide, unit
 
 
 def _softmax(call: Operands) -> Estimate:
@@ -24,12 +24,18 @@ def _softmax(call: Operands) -> Estimate:
 
         def propagated() -> Wide:
             worst = np.max(x.errors, axis=axis, keepdims=True, initial=0.0)
-            return np.asarray(value * np.expm1(np.minimum(x.errors + worst, 50.0)))
+            grown = value * np.expm1(np.minimum(x.errors + worst, 50.0))
+            return np.where(np.isinf(worst), np.inf, grown)
 
         moves = propagated if x.error is not None else None
         typical = value * (unit(x.dtype) * (reach + count**0.5 + 4))
         return call.rounding.result(
-            value, x.dtype, own=own, noise=lambda: np.asarray(typical), propagated=moves
+            value,
+            x.dtype,
+            own=own,
+            noise=lambda: np.asarray(typical),
+            propagated=moves,
+            limits=FRACTION,
         )
 
 
@@ -77,9 +83,13 @@ def _standardize(
             """Carry errors of the centred operand through variance, root, scale and bias."""
             spread = np.mean(np.abs(centred) * centred_error, axis=axes, keepdims=True) * 2
             spread = spread + np.mean(np.square(centred_error), axis=axes, keepdims=True)
-            variance_error = spread + variance * (u * terms)
-            root_error = variance_error / (2 * root * root) + 2 * u
-            unitary_error = centred_error / root + np.abs(unitary) * (root_error + 2 * u)
+            part = (spread + variance * (u * terms)) / (root * root)
+            grown = np.where(part < 1, 1 / np.sqrt(1 - np.minimum(part, 1)), np.inf)
+            root_error = grown - 1 + 2 * u
+            unitary_error = centred_error * grown / root + np.abs(unitary) * (root_error + 2 * u)
+            most = np.abs(unitary) + count**0.5  # no element is further out, whatever the root
+            reach = np.max(centred_error, axis=axes, keepdims=True)
+            unitary_error = np.where(np.isinf(reach), np.inf, np.fmin(unitary_error, most))
             total = unitary_error * np.abs(scale) + np.abs(unitary * scale) * u + np.abs(value) * u
             return np.asarray(total)
 
@@ -96,8 +106,19 @@ def _standardize(
         def noise() -> Wide:
             return finished(typical_mean + np.abs(centred) * u, count**0.5 + 2)
 
+        def over() -> Wide:
+            """Return where a variance with nothing added to it may be 0."""
+            shift = x.errors + np.mean(x.errors, axis=axes, keepdims=True)
+            level = np.all(np.abs(centred) <= shift, axis=axes, keepdims=True)
+            return call.open_where(np.broadcast_to(level & np.any(shift > 0), value.shape))
+
         return call.rounding.result(
-            np.asarray(value), x.dtype, own=own, noise=noise, propagated=propagated
+            np.asarray(value),
+            x.dtype,
+            own=own,
+            noise=noise,
+            propagated=propagated,
+            open_at=over if x.error is not None and epsilon == 0 else None,
         )
 
 
@@ -135,13 +156,25 @@ def _batch_norm(call: Operands) -> Estimate:
         own = sizes * (8 * u) + (np.abs(value) + np.abs(bias)) * (2 * u)
 
         def propagated() -> Wide:
-            others = [_per_channel(x, call[i].errors) for i in range(1, 5)]
-            through_root = np.abs(centred * factor) * others[3] / (2 * (variance + epsilon))
-            through_scale = np.abs(centred / root) * others[0]
-            shifted = (x.errors + others[2]) * np.abs(factor)
-            return np.asarray(shifted + through_scale + through_root + others[1])
+            errors = [_per_channel(x, call[i].errors) for i in range(1, 5)]
+            part = errors[3] / (variance + epsilon)
+            grown = np.where(part < 1, 1 / np.sqrt(1 - np.minimum(part, 1)), np.inf)
+            off = np.abs(factor) * (grown - 1) + errors[0] / root * grown
+            shifted = (x.errors + errors[2]) * (np.abs(factor) + off)
+            return np.asarray(shifted + np.abs(centred) * off + errors[1])
 
-        return call.rounding.result(value, x.dtype, own=np.asarray(own), propagated=propagated)
+        def over() -> Wide:
+            low, high = (_per_channel(x, end) + epsilon for end in call[4].ends())
+            outside = (_per_channel(x, call[4].errors) > 0) & (low <= 0) & (high >= 0)
+            return call.open_where(np.broadcast_to(outside, value.shape))
+
+        return call.rounding.result(
+            value,
+            x.dtype,
+            own=np.asarray(own),
+            propagated=propagated if call.has_errors else None,
+            open_at=over if call[4].error is not None else None,
+        )
 
 
 def _lrn(call: Operands) -> Estimate:
@@ -164,7 +197,10 @@ def _lrn(call: Operands) -> Estimate:
 
         def propagated() -> Wide:
             inner = alpha / size * windows(2 * np.abs(x.value) * x.errors + np.square(x.errors))
-            return np.asarray(x.errors / base**beta + np.abs(value) * beta * inner / base)
+            powers = base**-beta
+            ends = [np.maximum(base - inner, 0.0) ** -beta, (base + inner) ** -beta]
+            moved = np.maximum(*(np.abs(end - powers) for end in ends))
+            return np.asarray(x.errors * np.maximum(*ends) + np.abs(x.value) * moved)
 
         moves = propagated if x.error is not None else None
         return call.rounding.result(value, x.dtype, own=np.asarray(own), propagated=moves)

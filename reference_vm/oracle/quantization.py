@@ -1,18 +1,26 @@
-"""What quantizing means: round half to even after a division, saturate, and integer products."""
+"""What quantizing means: round half to even after a division, saturate, and integer products.
+
+A rounding is a decision: where an operand's error reaches over a tie, the result may be off by what
+lies between the two ends, and what is computed from it may be off accordingly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-from reference_vm.oracle.definition import Meaning, Operands
-from reference_vm.oracle.estimate import Estimate, Result, Wide, unit
+from reference_vm.oracle.definition import Meaning, Operands, exactly
+from reference_vm.oracle.estimate import NOT_NEGATIVE, Estimate, Result, Wide, unit
+from reference_vm.oracle.linalg import times
 from reference_vm.types import DType
 from reference_vm.types.arrays import to_numpy
 from reference_vm.types.dtype import F32, I32, U8
+
+DIVISION: Final = 4 * F32.unit_roundoff
+"""What the division by a scale may be off, as a part of the quotient."""
 
 
 def _along(call: Operands, parameter: Wide, shape: tuple[int, ...]) -> Wide:
@@ -27,11 +35,12 @@ def _along(call: Operands, parameter: Wide, shape: tuple[int, ...]) -> Wide:
     return parameter.reshape([-1 if i == axis else 1 for i in range(len(shape))])
 
 
-def _zero(call: Operands, index: int, shape: tuple[int, ...]) -> Wide:
+def _zero(call: Operands, index: int, shape: tuple[int, ...]) -> tuple[Wide, Wide]:
+    """Return a zero point and what it may be off, as they broadcast against the operand."""
     zero = call.optional(index)
     if zero is None:
-        return np.zeros(())
-    return _along(call, zero.value.astype(np.float64), shape)
+        return np.zeros(()), np.zeros(())
+    return _along(call, zero.value.astype(np.float64), shape), _along(call, zero.errors, shape)
 
 
 def _saturated(values: Wide, target: DType) -> Wide:
@@ -39,60 +48,153 @@ def _saturated(values: Wide, target: DType) -> Wide:
     return np.asarray(clipped.astype(to_numpy(target)))
 
 
+def _quotients(x: Wide, error: Wide, scale: Wide, loose: Wide) -> tuple[Wide, Wide, Wide]:
+    """Return ``x / scale``, and the least and the greatest that a run may make of it.
+
+    Infinite errors, and a scale that may be 0, leave everything open.
+    """
+    with np.errstate(all="ignore"):
+        ratio = np.asarray(x / scale)
+        size = np.abs(scale)
+        least = size - loose
+        off = (error + np.abs(ratio) * loose) / np.where(least > 0, least, np.nan)
+        off = np.nan_to_num(off, nan=np.inf) + np.abs(ratio) * DIVISION
+        off = np.where(np.isfinite(ratio) | (error > 0) | (loose > 0), off, 0.0)
+        open_ = np.isinf(off)
+        return ratio, np.where(open_, -np.inf, ratio - off), np.where(open_, np.inf, ratio + off)
+
+
+def _whole(ratio: Wide, low: Wide, high: Wide, exact: Wide) -> tuple[Wide, Wide, Wide]:
+    """Return the quotients rounded; an exact tie is no matter of rounding where all is exact."""
+    own = np.rint(ratio)
+    with np.errstate(all="ignore"):
+        tied = exact & (np.abs(ratio - np.floor(ratio)) == 0.5)
+    least, most = np.rint(low), np.rint(high)
+    return own, np.where(tied, own, least), np.where(tied, own, most)
+
+
 def _quantize_linear(call: Operands) -> Estimate:
     x, scale, zero = call[0], call[1], call.optional(2)
     shape = x.value.shape
     named = call.attrs.get("output_dtype")
     target = zero.dtype if zero is not None else (named if isinstance(named, DType) else U8)
+    factor, loose = _along(call, scale.value, shape), _along(call, scale.errors, shape)
+    offset, shift = _zero(call, 2, shape)
     with np.errstate(all="ignore"):
-        ratio = x.value / _along(call, scale.value, shape)
-        offset = _zero(call, 2, shape)
-        own = _saturated(np.rint(ratio) + offset, target)
-        loose = np.abs(_along(call, scale.errors, shape) / _along(call, scale.value, shape))
-        slack = np.abs(ratio) * (4 * F32.unit_roundoff + loose) + x.errors
-        tie = np.abs(np.abs(ratio - np.floor(ratio)) - 0.5)
-    tied_exactly = (tie == 0) & (x.errors == 0) & (loose == 0)
-    margin = np.where(tied_exactly, 1.0, tie - slack)
-    return call.decide(own, margin, target)
+        ratio, low, high = _quotients(x.value, x.errors, factor, loose)
+        exact = np.broadcast_to((x.errors == 0) & (loose == 0), shape)
+        own, low, high = _whole(ratio, low, high, exact)
+        ends = _saturated(low + offset - shift, target), _saturated(high + offset + shift, target)
+        return call.decide_between(_saturated(own + offset, target), *ends, target)
 
 
 def _dequantize_linear(call: Operands) -> Estimate:
     x, scale = call[0], call[1]
     shape = x.value.shape
-    value = (x.value.astype(np.float64) - _zero(call, 2, shape)) * _along(call, scale.value, shape)
+    factor, loose = _along(call, scale.value, shape), _along(call, scale.errors, shape)
+    offset, shift = _zero(call, 2, shape)
+    whole = x.value.astype(np.float64) - offset
+    value = np.asarray(whole * factor)
     own = np.abs(value) * unit(scale.dtype)
     wanted = call.attrs["output_dtype"]
     dtype = wanted if isinstance(wanted, DType) else scale.dtype
-    return call.rounding.result(np.asarray(value), dtype, own=np.asarray(own))
+
+    def propagated() -> Wide:
+        off = x.errors + shift
+        return np.asarray(off * np.abs(factor) + (np.abs(whole) + off) * loose)
+
+    moves = propagated if call.has_errors else None
+    return call.rounding.result(value, dtype, own=np.asarray(own), propagated=moves)
 
 
 def _dynamic_quantize_linear(call: Operands) -> Result:
+    """The scale is off as the extremes are, and the zero point and the elements as it is."""
     x = call[0]
-    low = min(0.0, float(np.min(x.value, initial=0.0)))
-    high = max(0.0, float(np.max(x.value, initial=0.0)))
+    low, high = (float(f(x.value, initial=0.0)) for f in (np.min, np.max))
+    off = float(np.max(x.errors, initial=0.0))
+    ends = off if _extreme(x, -1) + off > 0 else 0.0, off if _extreme(x, 1) + off > 0 else 0.0
     scale = np.float64(np.float32((np.float32(high) - np.float32(low)) / np.float32(255)))
-    zero = np.rint(np.clip(-low / scale, 0, 255)) if scale else np.float64(0)
-    ratio = x.value / scale if scale else np.zeros(x.value.shape)
-    own = np.clip(np.rint(ratio) + zero, 0, 255).astype(np.uint8)
-    tie = np.abs(np.abs(ratio - np.floor(ratio)) - 0.5)
-    margin = tie - np.abs(ratio) * (8 * F32.unit_roundoff) - x.errors
-    return (
-        call.decide(own, margin, U8),
-        call.rounding.result(np.asarray(scale), F32, own=np.asarray(scale * 2.0**-22)),
-        Estimate(np.asarray(zero, np.uint8), None, U8),
+    loose = float(sum(ends)) / 255 + float(scale) * 2.0**-22
+    scales = np.asarray(scale), np.asarray(loose)
+    zero, zero_low, zero_high = _zero_point(low, off, scale, loose)
+    ratio, ratio_low, ratio_high = _quotients(x.value, x.errors, *scales)
+    if not scale:
+        ratio = np.zeros(x.value.shape)
+    own, least, most = _whole(ratio, ratio_low, ratio_high, np.zeros(x.value.shape, np.bool_))
+    if not scale and not off:
+        least = most = own
+    elements = call.decide_between(
+        _saturated(own + zero, U8),
+        _saturated(least + zero_low, U8),
+        _saturated(most + zero_high, U8),
+        U8,
     )
+    made = call.rounding.result(
+        scales[0],
+        F32,
+        own=np.asarray(scale * 2.0**-22),
+        propagated=lambda: np.asarray(float(sum(ends)) / 255),
+        limits=NOT_NEGATIVE,
+    )
+    point, least, most = (_saturated(np.asarray(p), U8) for p in (zero, zero_low, zero_high))
+    return elements, made, call.decide_between(point, least, most, U8, part=2)
+
+
+def _extreme(x: Estimate, sign: int) -> float:
+    """Return the greatest element, or with ``sign`` -1 the greatest of the negated ones."""
+    return float(np.max(sign * x.value, initial=-np.inf))
+
+
+def _zero_point(low: float, off: float, scale: float, loose: float) -> tuple[float, float, float]:
+    """Return the zero point, and the least and the greatest that it may be."""
+    if not scale:
+        return (0.0, 0.0, 0.0) if not off else (0.0, 0.0, 255.0)
+    bound = np.asarray(-low)
+    ratio, least, most = _quotients(bound, np.asarray(off), np.asarray(scale), np.asarray(loose))
+    return tuple(float(np.rint(np.clip(v, 0, 255))) for v in (ratio, least, most))  # type: ignore[return-value]
+
+
+def integer_product(
+    call: Operands,
+    x: tuple[Wide, Wide],
+    y: tuple[Wide, Wide],
+    multiply: Callable[[Wide, Wide], Wide],
+) -> Estimate:
+    """Return a product of small integers less their zero points, exact in i32.
+
+    Args:
+        call: The call.
+        x: The left operand less its zero point, and what it may be off.
+        y: The right one.
+        multiply: The bilinear operation.
+    """
+    # Sums of products of bytes are exact in f64.
+    value = np.asarray(multiply(x[0], y[0])).astype(np.int64).astype(np.int32)
+    if not call.has_errors or call.rounding.is_random:
+        return Estimate(value, None, I32)
+    (left, left_error), (right, right_error) = x, y
+    error = times(multiply, left_error, np.abs(right) + right_error)
+    error = error + times(multiply, np.abs(left), right_error)
+    return exactly(call, value, error, I32)
+
+
+def less_zero(
+    x: Estimate, zero: Estimate | None, shape: Callable[[Wide], Wide]
+) -> tuple[Wide, Wide]:
+    """Return an operand less its zero point, which ``shape`` makes broadcast, and its error."""
+    value, error = x.value.astype(np.float64), x.errors
+    if zero is None:
+        return value, error
+    return value - shape(zero.value.astype(np.float64)), error + shape(zero.errors)
 
 
 def _matmul_integer(call: Operands) -> Estimate:
-    a, b = call[0].value.astype(np.int64), call[1].value.astype(np.int64)
-    a_zero, b_zero = call.optional(2), call.optional(3)
-    if a_zero is not None:
-        zero = a_zero.value.astype(np.int64)
-        a = a - (zero[..., None] if zero.ndim == 1 and zero.size > 1 else zero)
-    if b_zero is not None:
-        zero = b_zero.value.astype(np.int64)
-        b = b - zero
-    return Estimate(np.matmul(a, b).astype(np.int32), None, I32)
+    def by_row(zero: Wide) -> Wide:
+        return zero[..., None] if zero.ndim == 1 and zero.size > 1 else zero
+
+    a = less_zero(call[0], call.optional(2), by_row)
+    b = less_zero(call[1], call.optional(3), lambda zero: zero)
+    return integer_product(call, a, b, np.matmul)
 
 
 MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(

@@ -23,6 +23,9 @@ class _Tracked:
         self.value = value
         self.error = bounded(error)
 
+    def __getitem__(self, place: object) -> _Tracked:
+        return _Tracked(self.value[place], self.error[place])  # type: ignore[index]
+
 
 def _curve(name: str, alpha: float | None, beta: float | None) -> Curve:
     """Return an activation; each of them rises, or falls, throughout."""
@@ -90,15 +93,19 @@ class _Arithmetic:
         grown = np.abs(x.value) * y.error + np.abs(y.value) * x.error + x.error * y.error
         return self._rounded(value, grown, np.abs(value))
 
-    def times(self, x: _Tracked, weights: Wide) -> _Tracked:
+    def times(self, x: _Tracked, weights: _Tracked) -> _Tracked:
         """Return ``x @ weights.T``."""
-        magnitude = np.abs(weights.T)
-        value = x.value @ weights.T
-        error = x.error @ magnitude if self.generator is None else np.zeros(value.shape)
+        magnitude = np.abs(weights.value.T)
+        value = x.value @ weights.value.T
         size = np.abs(x.value) @ magnitude
+        count = weights.value.shape[1]
         if self.generator is not None:
-            return self._rounded(value, error, (size + np.abs(value) * weights.shape[1] ** 0.5) / 2)
-        return self._rounded(value, error, size * (weights.shape[1] + 2))
+            size = (size + np.abs(value) * count**0.5) / 2
+            return self._rounded(value, np.zeros(value.shape), size)
+        error = x.error @ magnitude
+        if np.any(weights.error):
+            error = error + (np.abs(x.value) + x.error) @ weights.error.T
+        return self._rounded(value, error, size * (count + 2))
 
 
 @final
@@ -106,11 +113,11 @@ class _Arithmetic:
 class _Direction:
     """One direction of a layer: its weights and activations."""
 
-    w: Wide
-    r: Wide
-    wb: Wide
-    rb: Wide
-    peephole: Wide | None
+    w: _Tracked
+    r: _Tracked
+    wb: _Tracked
+    rb: _Tracked
+    peephole: _Tracked | None
     curves: Sequence[Curve]
 
 
@@ -121,6 +128,10 @@ def _exactly(value: Wide) -> _Tracked:
     return _Tracked(value, np.zeros(value.shape))
 
 
+def _of(estimate: Estimate) -> _Tracked:
+    return _Tracked(estimate.value, estimate.errors)
+
+
 def _parts(tracked: _Tracked, count: int) -> list[_Tracked]:
     values, errors = np.split(tracked.value, count, -1), np.split(tracked.error, count, -1)
     return [_Tracked(v, e) for v, e in zip(values, errors, strict=True)]
@@ -129,7 +140,7 @@ def _parts(tracked: _Tracked, count: int) -> list[_Tracked]:
 def _rnn_step(
     a: _Arithmetic, d: _Direction, x: _Tracked, state: tuple[_Tracked, ...]
 ) -> tuple[_Tracked, ...]:
-    gate = a.add(a.times(x, d.w), a.times(state[0], d.r), _exactly(d.wb), _exactly(d.rb))
+    gate = a.add(a.times(x, d.w), a.times(state[0], d.r), d.wb, d.rb)
     return (a.activate(gate, d.curves[0]),)
 
 
@@ -138,16 +149,16 @@ def _gru_step(linear: bool) -> Step:
         a: _Arithmetic, d: _Direction, x: _Tracked, state: tuple[_Tracked, ...]
     ) -> tuple[_Tracked, ...]:
         (h,) = state
-        size = d.r.shape[-1]
-        xz, xr, xh = _parts(a.add(a.times(x, d.w), _exactly(d.wb)), 3)
+        size = d.r.value.shape[-1]
+        xz, xr, xh = _parts(a.add(a.times(x, d.w), d.wb), 3)
         rz, rr, rh = d.r[:size], d.r[size : 2 * size], d.r[2 * size :]
-        bz, br, bh = np.split(d.rb, 3)
-        z = a.activate(a.add(xz, a.times(h, rz), _exactly(bz)), d.curves[0])
-        r = a.activate(a.add(xr, a.times(h, rr), _exactly(br)), d.curves[0])
+        bz, br, bh = _parts(d.rb, 3)
+        z = a.activate(a.add(xz, a.times(h, rz), bz), d.curves[0])
+        r = a.activate(a.add(xr, a.times(h, rr), br), d.curves[0])
         if linear:
-            inner = a.multiply(r, a.add(a.times(h, rh), _exactly(bh)))
+            inner = a.multiply(r, a.add(a.times(h, rh), bh))
         else:
-            inner = a.add(a.times(a.multiply(r, h), rh), _exactly(bh))
+            inner = a.add(a.times(a.multiply(r, h), rh), bh)
         candidate = a.activate(a.add(xh, inner), d.curves[1])
         rest = a.add(_exactly(np.ones(z.value.shape)), _Tracked(-z.value, z.error))
         return (a.add(a.multiply(rest, candidate), a.multiply(z, h)),)
@@ -160,12 +171,10 @@ def _lstm_step(input_forget: bool) -> Step:
         a: _Arithmetic, d: _Direction, x: _Tracked, state: tuple[_Tracked, ...]
     ) -> tuple[_Tracked, ...]:
         h, c = state
-        i, o, f, g = _parts(
-            a.add(a.times(x, d.w), a.times(h, d.r), _exactly(d.wb), _exactly(d.rb)), 4
-        )
+        i, o, f, g = _parts(a.add(a.times(x, d.w), a.times(h, d.r), d.wb, d.rb), 4)
         if d.peephole is not None:
-            pi, _, pf = np.split(d.peephole, 3)
-            i, f = a.add(i, a.multiply(_exactly(pi), c)), a.add(f, a.multiply(_exactly(pf), c))
+            pi, _, pf = _parts(d.peephole, 3)
+            i, f = a.add(i, a.multiply(pi, c)), a.add(f, a.multiply(pf, c))
         i = a.activate(i, d.curves[0])
         f = (
             a.add(_exactly(np.ones(i.value.shape)), _Tracked(-i.value, i.error))
@@ -175,7 +184,7 @@ def _lstm_step(input_forget: bool) -> Step:
         g = a.activate(g, d.curves[1])
         cell = a.add(a.multiply(f, c), a.multiply(i, g))
         if d.peephole is not None:
-            o = a.add(o, a.multiply(_exactly(np.split(d.peephole, 3)[1]), cell))
+            o = a.add(o, a.multiply(_parts(d.peephole, 3)[1], cell))
         o = a.activate(o, d.curves[0])
         return (a.multiply(o, a.activate(cell, d.curves[2])), cell)
 
@@ -196,15 +205,14 @@ def _directions(call: Operands, gates: int, defaults: Sequence[str]) -> list[_Di
         beta = betas.pop(0) if name in takes_beta and betas else None
         curves.append(_curve(str(name), alpha, beta))
     each, size = len(curves) // w.shape[0], r.shape[2]
-    zero = np.zeros((w.shape[0], 2 * gates * size), w.dtype)
-    bias = zero if b is None else b.value
+    bias = _exactly(np.zeros((w.shape[0], 2 * gates * size), w.dtype)) if b is None else _of(b)
     return [
         _Direction(
-            w[n],
-            r[n],
+            _of(call[1])[n],
+            _of(call[2])[n],
             bias[n, : gates * size],
             bias[n, gates * size :],
-            None if peephole is None else peephole.value[n],
+            None if peephole is None else _of(peephole)[n],
             curves[n * each : (n + 1) * each],
         )
         for n in range(w.shape[0])
@@ -223,7 +231,9 @@ def _layer(
         lengths = call.integers(4) or (values.shape[0],) * values.shape[1]
         clip = call.attrs["clip"]
         arithmetic = _Arithmetic(
-            unit(x.dtype), None if clip is None else float(clip), call.rounding.generator
+            unit(x.dtype) if call.rounding.is_rounding else 0.0,
+            None if clip is None else float(clip),
+            call.rounding.generator,
         )
         initial = [call.optional(5 + i) for i in range(states)]
         outputs, finals = [], []
@@ -246,9 +256,9 @@ def _layer(
 def _start(
     given: Estimate | None, number: int, batch: int, direction: _Direction, batch_first: bool
 ) -> _Tracked:
-    size = direction.r.shape[-1]
+    size = direction.r.value.shape[-1]
     if given is None:
-        return _exactly(np.zeros((batch, size), direction.r.dtype))
+        return _exactly(np.zeros((batch, size), direction.r.value.dtype))
     value, error = given.value, given.errors
     if batch_first:
         value, error = np.swapaxes(value, 0, 1), np.swapaxes(error, 0, 1)
@@ -266,7 +276,7 @@ def _run(
 ) -> tuple[_Tracked, tuple[_Tracked, ...]]:
     """Return the state after each step, zero beyond a sequence's length, and the last state."""
     steps, batch = x.value.shape[:2]
-    size = direction.r.shape[-1]
+    size = direction.r.value.shape[-1]
     values, errors = np.zeros((steps, batch, size), x.value.dtype), np.zeros((steps, batch, size))
     limit = np.asarray(lengths, np.int64)
     for position in range(steps):
@@ -291,8 +301,15 @@ def _finished(
     batch_first: bool,
 ) -> Result:
     def result(value: Wide, error: Wide) -> Estimate:
+        lengths = call.optional(4)
+        endless = lengths is not None and lengths.error is not None
         return call.rounding.result(
-            value, call.dtype, own=error, noise=lambda: np.zeros(value.shape)
+            value,
+            call.dtype,
+            own=error,
+            noise=lambda: np.zeros(value.shape),
+            propagated=None if call.rounding.is_rounding else (lambda: error),
+            open_at=(lambda: np.ones(value.shape, np.bool_)) if endless else None,
         )
 
     every = np.stack([o.value for o in outputs], 1), np.stack([o.error for o in outputs], 1)

@@ -13,8 +13,11 @@ from typing import Final
 import numpy as np
 
 from reference_vm.diagnostics import DataError
-from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.arithmetic import may_be_zero
+from reference_vm.oracle.definition import Meaning, Operands, exactly
 from reference_vm.oracle.estimate import (
+    ANYWHERE,
+    NOT_NEGATIVE,
     Estimate,
     Wide,
     accumulator,
@@ -43,7 +46,7 @@ def _sum_of(mean: bool) -> Meaning:
         x = call[0]
         axes, keep, count = axes_of(call)
         if not x.dtype.is_float:
-            return Estimate(_integer_sum(x, axes, keep, count if mean else 1), None, x.dtype)
+            return _summed_integers(call, axes, keep, count if mean else 1)
         divisor = count if mean else 1
         with np.errstate(all="ignore"):
             value = np.asarray(np.sum(x.value, axis=axes, keepdims=keep) / divisor)
@@ -62,9 +65,22 @@ def _sum_of(mean: bool) -> Meaning:
             propagated=lambda: np.asarray(
                 np.sum(x.errors, axis=axes, keepdims=keep) / max(divisor, 1)
             ),
+            limits=NOT_NEGATIVE if x.span[0] >= 0 else ANYWHERE,
         )
 
     return meaning
+
+
+def _summed_integers(call: Operands, axes: Axes, keep: bool, divisor: int) -> Estimate:
+    """Return a sum or a mean of integers; the mean is truncated, so it may be off by 1 more."""
+    x = call[0]
+    value = _integer_sum(x, axes, keep, divisor)
+    if x.error is None:
+        return Estimate(value, None, x.dtype)
+    error = np.asarray(np.sum(x.errors, axis=axes, keepdims=keep))
+    if divisor != 1:
+        error = np.where(error > 0, np.floor(error / max(divisor, 1)) + 1, 0.0)
+    return exactly(call, value, error, x.dtype)
 
 
 def _integer_sum(x: Estimate, axes: Axes, keep: bool, divisor: int) -> Wide:
@@ -80,21 +96,58 @@ def _prod(call: Operands) -> Estimate:
     axes, keep, count = axes_of(call)
     with np.errstate(all="ignore"):
         value = np.asarray(np.prod(x.value, axis=axes, keepdims=keep, dtype=x.value.dtype))
-        if not x.dtype.is_float:
-            return Estimate(value, None, x.dtype)
-
-        def propagated() -> Wide:
-            relative = np.sum(x.errors / np.abs(x.value), axis=axes, keepdims=keep)
-            return np.asarray(np.abs(value) * np.expm1(relative))
-
-        own = np.abs(value) * (unit(x.dtype) * count * 1.01)
 
         def folded(factors: Wide) -> Wide:
             return np.asarray(np.prod(factors, axis=axes, keepdims=keep))
 
+        if not x.dtype.is_float:
+            return _multiplied_integers(call, value, folded)
+        own = np.abs(value) * (unit(x.dtype) * count * 1.01)
         value, own = _unless_mixed(x, value, own, folded)
-        moves = propagated if x.error is not None else None
-        return call.rounding.result(value, x.dtype, own=own, propagated=moves)
+        return _multiplied(call, value, own, folded)
+
+
+def _multiplied(call: Operands, value: Wide, own: Wide, folded: Callable[[Wide], Wide]) -> Estimate:
+    """Return a product of floats: off by what the factors' errors make at most.
+
+    It is open where a factor may be 0 beside one that is no number.
+    """
+    x = call[0]
+    limits = NOT_NEGATIVE if x.span[0] >= 0 else ANYWHERE
+    if x.error is None:
+        return call.rounding.result(value, x.dtype, own=own, limits=limits)
+
+    def near_zero() -> Wide:
+        doubtful = may_be_zero(x) & (x.errors > 0)
+        some = folded(np.where(doubtful, 0.0, 1.0)) == 0
+        return call.open_where(np.asarray(some & ~np.isfinite(value)))
+
+    return call.rounding.result(
+        value,
+        x.dtype,
+        own=own,
+        propagated=lambda: _product_error(x, folded),
+        open_at=near_zero,
+        limits=limits,
+    )
+
+
+def _product_error(x: Estimate, folded: Callable[[Wide], Wide]) -> Wide:
+    sizes = np.abs(x.value.astype(np.result_type(x.value.dtype, np.float64)))
+    slack = 1 + 2.0**-40
+    error = folded(sizes + x.errors) * slack - folded(sizes)
+    touched = folded(np.where(x.errors > 0, 0.0, 1.0)) == 0
+    return np.where(touched, np.nan_to_num(error, nan=np.inf, posinf=np.inf), 0.0)
+
+
+def _multiplied_integers(call: Operands, value: Wide, folded: Callable[[Wide], Wide]) -> Estimate:
+    """Return a product of integers; where it may have wrapped on the way, errors leave it open."""
+    x = call[0]
+    if x.error is None:
+        return Estimate(value, None, x.dtype)
+    error = np.ceil(_product_error(x, folded))
+    wraps = folded(np.abs(x.value.astype(np.float64)) + x.errors) > x.dtype.maximum
+    return exactly(call, value, np.where(wraps & (error > 0), np.inf, error), x.dtype)
 
 
 def _unless_mixed(
@@ -126,7 +179,7 @@ def _extreme(greatest: bool) -> Meaning:
         error = None
         if x.error is not None:
             error = np.asarray(np.max(x.errors, axis=axes, keepdims=keep, initial=0.0))
-        return call.rounding.exact(value, error, x.dtype)
+        return call.rounding.exact(value, error, x.dtype, x.span if value.size else ANYWHERE)
 
     return meaning
 
@@ -141,9 +194,17 @@ def _identity(dtype: DType, greatest: bool) -> float | int | bool:
 
 def _truth(function: Callable[..., Wide]) -> Meaning:
     def meaning(call: Operands) -> Estimate:
+        x = call[0]
         axes, keep, _ = axes_of(call)
-        own = np.asarray(function(call[0].value, axis=axes, keepdims=keep))
-        return Estimate(own, None, BOOL)
+        own = np.asarray(function(x.value, axis=axes, keepdims=keep))
+        if x.error is None:
+            return Estimate(own, None, BOOL)
+        open_ = np.isinf(x.errors)
+        flipped = (
+            function(v, axis=axes, keepdims=keep) for v in (x.value & ~open_, x.value | open_)
+        )
+        sure = np.equal(*flipped)
+        return call.rounding.exact(own, np.where(sure, 0.0, np.inf), BOOL)
 
     return meaning
 
@@ -170,11 +231,11 @@ def _arg(greatest: bool) -> Meaning:
 
 def _lead(x: Estimate, winner: Wide, axis: int, greatest: bool) -> Wide:
     """Return by how much the winner surely beats the others; 0 or less if it may not."""
-    sign = 1 if greatest else -1
+    values = x.value.astype(np.result_type(x.value.dtype, np.float64)) * (1 if greatest else -1)
     place = np.expand_dims(winner, axis)
-    best = np.take_along_axis(x.value, place, axis) * sign
+    best = np.take_along_axis(values, place, axis)
     worst_best = best - np.take_along_axis(x.errors, place, axis)
-    others = x.value * sign + x.errors
+    others = values + x.errors
     np.put_along_axis(others, place, -np.inf, axis)
     lead = np.squeeze(worst_best, axis) - np.max(others, axis=axis, initial=-np.inf)
     return np.where(np.max(x.errors, axis=axis, initial=0.0) > 0, lead, 1.0)
@@ -199,21 +260,30 @@ def _cumulative(product: bool) -> Meaning:
         with np.errstate(all="ignore"):
             value = scan(x.value, run, 1 if product else 0)
             if not x.dtype.is_float:
-                return Estimate(value, None, x.dtype)
+                return _scanned_integers(call, value, scan, product)
             sizes = np.abs(value) if product else scan(np.abs(x.value), np.cumsum, 0)
             own = sizes * (unit(x.dtype) * (x.value.shape[axis] + 1))
             if product:
                 value, own = _unless_mixed(x, value, own, lambda f: scan(f, np.cumprod, 1))
-            else:
-                peak = scan(magnitudes(x.value), np.cumsum, 0)
-                value, own = unless_overflowing(value, own, peak, x.dtype)
-            moves = None
-            if x.error is not None:
-                errors = np.abs(value) * np.inf if product else scan(x.errors, np.cumsum, 0)
-                moves = lambda: np.asarray(errors)  # noqa: E731 - named for what it is passed as
-            return call.rounding.result(value, x.dtype, own=own, propagated=moves)
+                return _multiplied(call, value, own, lambda f: scan(f, np.cumprod, 1))
+            peak = scan(magnitudes(x.value), np.cumsum, 0)
+            value, own = unless_overflowing(value, own, peak, x.dtype)
+            moves = None if x.error is None else (lambda: scan(x.errors, np.cumsum, 0))
+            limits = NOT_NEGATIVE if x.span[0] >= 0 else ANYWHERE
+            return call.rounding.result(value, x.dtype, own=own, propagated=moves, limits=limits)
 
     return meaning
+
+
+def _scanned_integers(
+    call: Operands, value: Wide, scan: Callable[..., Wide], product: bool
+) -> Estimate:
+    x = call[0]
+    if x.error is None:
+        return Estimate(value, None, x.dtype)
+    if product:
+        return _multiplied_integers(call, value, lambda f: scan(f, np.cumprod, 1))
+    return exactly(call, value, scan(x.errors, np.cumsum, 0), x.dtype)
 
 
 MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType(

@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 
 from reference_vm.diagnostics import DataError
-from reference_vm.oracle.definition import Meaning, Operands
+from reference_vm.oracle.definition import Meaning, Operands, exactly
 from reference_vm.oracle.estimate import Estimate, Wide, unit
 from reference_vm.types import Attrs
 
@@ -179,7 +179,8 @@ def _product(weights: Wide, values: Wide) -> Wide:
 
 def _resize(call: Operands) -> Estimate:
     x = call[0]
-    value, error, size = x.value, x.errors, np.abs(x.value)
+    value, carried, size = x.value, x.errors, np.abs(x.value)
+    own = np.zeros(value.shape)
     exact = str(call.attrs["mode"]) == "nearest"
     u = 0.0 if exact else max(unit(x.dtype) if x.dtype.is_float else 2.0**-24, 2.0**-53)
     beyond = np.zeros((), np.bool_)
@@ -194,35 +195,42 @@ def _resize(call: Operands) -> Estimate:
 
         if exact:
             place = np.argmax(matrix, axis=1) if matrix.size else np.zeros(len(matrix), np.int64)
-            value, error = np.take(value, place, number), np.take(error, place, number)
-            size = np.take(size, place, number)
+            value, carried = np.take(value, place, number), np.take(carried, place, number)
+            size, own = np.take(size, place, number), np.take(own, place, number)
         else:
             share = np.abs(matrix)
-            error = along(share, error) + along(wobble + 8 * share, size) * u
+            carried = along(share, carried)
+            own = along(share, own) + along(wobble + 8 * share, size) * u
             value, size = along(matrix, value), along(share, size)
             endless = along(reach, endless)
         line = outside.reshape((-1,) + (1,) * (x.value.ndim - 1 - number))
         beyond = beyond | line
     if not exact:  # an infinity with weights that cancel, or with a rounded 0, is left open
         unknown = (endless > 0) & ~np.isnan(value)
-        value, error = np.where(unknown, 0.0, value), np.where(unknown, np.inf, error)
+        value, own = np.where(unknown, 0.0, value), np.where(unknown, np.inf, own)
     fill = float(call.attrs["extrapolation_value"])
     value = np.where(beyond, fill, value)
-    error = np.where(beyond, 0.0, error)
+    own, carried = np.where(beyond, 0.0, own), np.where(beyond, 0.0, carried)
     if not x.dtype.is_float:
-        return _integers(call, x, value, None if exact else error)
+        return _integers(call, x, value, own + carried, exact)
     if exact:
-        return call.rounding.exact(_as(value, x), error, x.dtype)
-    return call.rounding.result(value, x.dtype, own=error, noise=lambda: error / 4)
+        return call.rounding.exact(_as(value, x), carried, x.dtype)
+    moves = None if x.error is None else (lambda: carried)
+    return call.rounding.result(value, x.dtype, own=own, noise=lambda: own / 4, propagated=moves)
 
 
-def _integers(call: Operands, x: Estimate, value: Wide, error: Wide | None) -> Estimate:
+def _integers(call: Operands, x: Estimate, value: Wide, error: Wide, exact: bool) -> Estimate:
     """Return the result of resizing integers: rounded half to even and saturated."""
-    if error is None or x.dtype.is_bool:
-        return Estimate(_as(value, x), None, x.dtype)
-    whole = np.clip(np.rint(value), x.dtype.minimum, x.dtype.maximum)
-    tie = np.abs(np.abs(value - np.floor(value)) - 0.5)
-    return call.decide(_as(whole, x), np.where(tie == 0, 1.0, tie - error), x.dtype)
+    if exact or x.dtype.is_bool:
+        return exactly(call, _as(value, x), None if x.error is None else error, x.dtype)
+
+    def whole(values: Wide) -> Wide:
+        return _as(np.clip(np.rint(values), x.dtype.minimum, x.dtype.maximum), x)
+
+    tied = (np.abs(value - np.floor(value)) == 0.5) & (x.error is None)
+    own = whole(value)
+    low, high = (np.where(tied, own, whole(value + way * error)) for way in (-1, 1))
+    return call.decide_between(own, low, high, x.dtype)
 
 
 def _as(value: Wide, x: Estimate) -> Wide:

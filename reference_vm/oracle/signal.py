@@ -49,7 +49,7 @@ def _transform(call: Operands, z: Complex, sizes: Complex, matrix: Complex, kept
         grown = np.sum(sizes, axis=-1, keepdims=True) * weight
         return np.asarray(np.broadcast_to(grown[..., None].real, value.shape))
 
-    moves = propagated if x.error is not None else None
+    moves = propagated if call.has_errors else None
     return call.rounding.result(
         value, x.dtype, own=np.asarray(own), noise=lambda: np.asarray(noise), propagated=moves
     )
@@ -113,7 +113,9 @@ def _stft(call: Operands) -> Estimate:
     frames = view(z, length, axis=1)[:, :: steps[0]][:, :count]
     spread = view(sizes, length, axis=1)[:, :: steps[0]][:, :count]
     if window is not None:
-        frames, spread = frames * window.value, spread * np.abs(window.value)
+        spread = spread * (np.abs(window.value) + window.errors)
+        spread = spread + np.abs(frames) * window.errors
+        frames = frames * window.value
     kept = length // 2 + 1 if call.attrs["onesided"] else length
     return _transform(call, np.asarray(frames), np.asarray(spread), _matrix(length, False), kept)
 

@@ -90,6 +90,7 @@ def _tree_ensemble(call: Operands) -> Estimate:
             value[number, target] = _joined(weights, aggregate, len(trees.roots))
             size[number, target] = float(np.sum(np.abs(weights)))
     slack = size * unit(x.dtype) * (len(trees.roots) + 2)
+    undecided |= any(call[i].error is not None and np.any(call[i].error) for i in range(1, 11))
     own = np.where(undecided, np.inf, 0.0 if aggregate in ("min", "max") else slack)
     return call.rounding.result(value, x.dtype, own=np.asarray(own))
 

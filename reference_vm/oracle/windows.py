@@ -12,8 +12,9 @@ import numpy as np
 from reference_vm.oracle.definition import Meaning, Operands
 from reference_vm.oracle.estimate import Estimate, Result, Wide, unit
 from reference_vm.oracle.linalg import product
+from reference_vm.oracle.quantization import integer_product, less_zero
 from reference_vm.types import Attrs
-from reference_vm.types.dtype import I32, I64
+from reference_vm.types.dtype import I64
 
 
 @final
@@ -135,16 +136,15 @@ def _conv(call: Operands) -> Estimate:
 
 
 def _conv_integer(call: Operands) -> Estimate:
-    x, w = call[0].value.astype(np.int64), call[1].value.astype(np.int64)
-    x_zero, w_zero = call.optional(2), call.optional(3)
-    if x_zero is not None:
-        x = x - x_zero.value.astype(np.int64)
-    if w_zero is not None:
-        zero = w_zero.value.astype(np.int64)
-        w = w - zero.reshape((-1,) + (1,) * (w.ndim - 1) if zero.ndim else ())
-    geometry = Geometry.of(call.attrs, x.shape[2:], w.shape[2:])
-    value = convolve(x, w, geometry, int(call.attrs["group"]))
-    return Estimate(value.astype(np.int32), None, I32)
+    def by_filter(zero: Wide) -> Wide:
+        return zero.reshape((-1,) + (1,) * (rank - 1) if zero.ndim else ())
+
+    rank = call[1].value.ndim
+    x = less_zero(call[0], call.optional(2), lambda zero: zero)
+    w = less_zero(call[1], call.optional(3), by_filter)
+    geometry = Geometry.of(call.attrs, x[0].shape[2:], w[0].shape[2:])
+    groups = int(call.attrs["group"])
+    return integer_product(call, x, w, lambda a, b: convolve(a, b, geometry, groups))
 
 
 def _transposed(values: Wide, weights: Wide, call: Operands) -> Wide:
@@ -255,7 +255,7 @@ def _max_pool_with_indices(call: Operands) -> Result:
         ranked = np.sort(flat, axis=-1)
         lead = ranked[..., -1] - ranked[..., -2] if flat.shape[-1] > 1 else np.ones(own.shape)
         margin = lead - 2 * float(np.max(x.errors, initial=0.0))
-    return (_max_pool(call), call.decide(own.astype(np.int64), margin, I64))
+    return (_max_pool(call), call.decide(own.astype(np.int64), margin, I64, part=1))
 
 
 def _average_pool(call: Operands) -> Estimate:

@@ -13,7 +13,8 @@ from reference_vm.ops.catalog import FAMILIES, OPS
 from reference_vm.ops.typing import infer_call
 from reference_vm.oracle.catalog import MEANINGS
 from reference_vm.oracle.definition import Operands
-from reference_vm.oracle.estimate import Estimate, Result, Rounding
+from reference_vm.oracle.estimate import Estimate, Result
+from reference_vm.oracle.rounding import Rounding
 from reference_vm.types import Attrs, Dim, DType, TensorType
 from reference_vm.types.arrays import from_numpy, to_numpy
 from reference_vm.types.dtype import BF16, BOOL, F16, F32, F64, I8, I64, U8

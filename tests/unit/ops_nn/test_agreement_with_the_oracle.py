@@ -11,7 +11,8 @@ from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import fill_attrs
 from reference_vm.oracle.catalog import MEANINGS
 from reference_vm.oracle.definition import Operands
-from reference_vm.oracle.estimate import Estimate, Rounding
+from reference_vm.oracle.estimate import Estimate
+from reference_vm.oracle.rounding import Rounding
 from reference_vm.types import Attrs
 from reference_vm.types.arrays import NUMPY, from_numpy
 
