@@ -151,9 +151,10 @@ def _einsum(call: Operands) -> Estimate:
         value = np.asarray(np.einsum(equation, *(o.value for o in operands)))
         magnitude = np.asarray(np.einsum(equation, *(np.abs(o.value) for o in operands)))
     if not operands[0].dtype.is_float:
-        sizes = [np.abs(o.value.astype(np.float64)) for o in operands]
-        grown = np.einsum(equation, *(s + o.errors for s, o in zip(sizes, operands, strict=True)))
-        off = np.asarray(grown - np.einsum(equation, *sizes)) if call.has_errors else None
+        terms_ = [np.abs(o.value.astype(np.float64)) for o in operands]
+        pairs = zip(terms_, operands, strict=True)
+        grown = np.asarray(np.einsum(equation, *(t + o.errors for t, o in pairs)))
+        off = grown - np.asarray(np.einsum(equation, *terms_)) if call.has_errors else None
         return exactly(call, value, off, operands[0].dtype)
     terms = int(np.prod(list(sizes.values()), dtype=np.int64))
     own = magnitude * (unit(operands[0].dtype) * min(terms, 1 << 20))

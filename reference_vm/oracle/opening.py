@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def _tried(
         return None
 
 
-def _opened(found: Result, tried: Result | None) -> Result:
+def _opened(found: Any, tried: Any) -> Any:
     """Return ``found``, open where ``tried`` is another."""
     if isinstance(found, Estimate):
         error = np.where(_apart(found, tried), np.inf, found.errors)
@@ -75,7 +75,7 @@ def _opened(found: Result, tried: Result | None) -> Result:
     if isinstance(found, tuple):
         others = tried if isinstance(tried, tuple) else (None,) * len(found)
         pairs = zip(found, others, strict=True)
-        return tuple(_opened(f, t) if isinstance(f, Estimate) else f for f, t in pairs)  # type: ignore[arg-type]
+        return tuple(_opened(f, t) if isinstance(f, Estimate) else f for f, t in pairs)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class _Tracked:
         self.value = value
         self.error = bounded(error)
 
-    def __getitem__(self, place: object) -> _Tracked:
-        return _Tracked(self.value[place], self.error[place])  # type: ignore[index]
+    def __getitem__(self, place: Any) -> _Tracked:
+        return _Tracked(self.value[place], self.error[place])
 
 
 def _curve(name: str, alpha: float | None, beta: float | None) -> Curve:

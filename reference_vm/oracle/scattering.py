@@ -5,6 +5,7 @@ Indices lie in [-size, size - 1]; anything else is a `DataError`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -62,7 +63,7 @@ def _combined(reduction: str, old: Wide, targets: Wide, new: Wide) -> Wide:
         made[targets] = new  # of several updates of one place the last one stays
     else:
         _COMBINE[reduction].at(made, targets, new)
-    return made
+    return np.asarray(made)
 
 
 def _errors(
@@ -112,8 +113,8 @@ def _rounds(targets: Wide) -> Iterator[Wide]:
     sizes = np.diff(starts, append=len(ordered))
     rank = np.arange(len(ordered)) - np.repeat(starts, sizes)
     by_rank = np.argsort(rank, kind="stable")
-    ends = np.cumsum(np.bincount(rank)) if len(rank) else []
-    for start, end in zip([0, *ends], ends, strict=False):
+    ends = np.cumsum(np.bincount(rank)).tolist() if len(rank) else []
+    for start, end in itertools.pairwise([0, *ends]):
         yield order[by_rank[start:end]]
 
 

@@ -60,7 +60,7 @@ def _plain_size(cell: Cell) -> float:
 
 
 def _given(operand: Any) -> Result | None:
-    if not isinstance(operand, np.ndarray):
+    if operand is None or isinstance(operand, tuple):
         return operand
     return Estimate.exact(operand, from_numpy(operand.dtype))
 
