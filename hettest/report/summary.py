@@ -18,6 +18,7 @@ from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.ran import reached_on
 from hettest.report.content import ReportContent
 from hettest.report.counting import counted
+from hettest.report.legend import legend
 
 if TYPE_CHECKING:  # a run of one's own tests, which has no levels, does not wait for them
     from hettest.levels.coverage import Part
@@ -28,6 +29,14 @@ MANY: Final = 8
 """How many of a kind are named one by one."""
 
 _LOOSENED: Final = re.compile(r"within (\S+) ulp, since .*")
+_WORDED: Final = frozenset(
+    {
+        *("levels", "unproven", "undecided", "bounds vacuous", "bounds loosened"),
+        "advisory, not counted",
+    }
+)
+"""Sections with words of the judge's, which need a legend."""
+
 _EXACT: Final = 0.5
 """Units in the last place within which the only right value is the rounded one."""
 
@@ -48,6 +57,7 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
         content: The run.
         former: An earlier run to compare with.
     """
+    shown: list[str] = []
     for title, lines in (
         ("no evidence of conformance", filter(None, [content.partial])),
         ("levels", levels(content)),
@@ -70,7 +80,12 @@ def sections(content: ReportContent, former: ReportContent | None = None) -> Ite
     ):
         found = tuple(lines)
         if found:
+            if title in _WORDED:
+                shown += (title, *found)
             yield Section(title, found)
+    words = tuple(legend(shown))
+    if words:
+        yield Section("words", words)
 
 
 def levels(content: ReportContent) -> Iterator[str]:

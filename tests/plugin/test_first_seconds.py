@@ -29,8 +29,8 @@ KIT = """
 account backend backend.calls backend.device backend.discovery backend.exact backend.facts
 backend.guard backend.listing backend.naming backend.progress backend.protocol bench bench.hooks
 capability devicemap errors files files.text files.writing fixtures golden items limits locks
-narrowing options outcome patterns plugin ran registration report report.content
-report.counting report.summary report.text report.undeclared runner runner.asked runner.subject
+narrowing options outcome patterns plugin ran registration report report.content report.counting
+report.legend report.summary report.text report.undeclared runner runner.asked runner.subject
 session tested waivers waivers.model workers
 """
 REFERENCE = """

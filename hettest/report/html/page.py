@@ -42,6 +42,7 @@ _UNKNOWN: Final = (
     ("advisory, not counted", "Advisory, not counted", "nothing"),
     ("deselected", "Left out before the run", "nothing"),
     ("expected", "Against the committed list", "there is none"),
+    ("words", "What the words mean", "none is used"),
 )
 _SYMBOLS: Final = {
     "passed": "✓",

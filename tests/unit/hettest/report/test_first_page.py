@@ -6,12 +6,30 @@ from dataclasses import replace
 
 from hettest.levels.standing import Reach
 from hettest.outcome import Clause, Measure, Outcome, Record, Seen, Status, Transfer
+from hettest.report.legend import MEANINGS
 from hettest.report.markdown import render
 from hettest.report.summary import levels, sections
 from hettest.report.text import lines
 from tests.unit.hettest.report.made import content, core, rung
 
 PAIR = ("cpu:0", "sim:0")
+
+
+def test_words_of_the_judge_have_a_legend() -> None:
+    told = dict(
+        line.split(": ", 1)
+        for s in sections(content(EVERYTHING))
+        if s.title == "words"
+        for line in s.lines
+    )
+
+    assert {"unproven", "undecided", "vacuous", "loosened", "advisory", "local"} <= told.keys()
+    assert "neither" not in told  # no level is blocked here
+    assert told == {word: MEANINGS[word] for word in told}
+
+
+def test_a_page_without_such_words_has_no_legend() -> None:
+    assert "words" not in [s.title for s in sections(content((item("a/b[1]"),)))]
 
 
 def item(name: str, outcome: Outcome = Outcome.PASSED, *clauses: Clause, **more: str) -> Record:
@@ -72,7 +90,9 @@ def test_the_sections_stand_in_order_and_say_what_there_is() -> None:
         "bounds loosened",
         "advisory, not counted",
         "deselected",
-    ] + (["covered"] if "covered" in found else [])
+        *(["covered"] if "covered" in found else []),
+        "words",
+    ]
     assert found["levels"] == (
         "core@1: L0 reached on cpu:0, sim:0; copies metered; L0: 4 of 4 items passed",
         "core@1: L1 is not reached: a/b[7] failed; L1: 3 of 4 items passed, 1 neither",
