@@ -81,7 +81,7 @@ def broken(path: list[Any], value: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "line 1: no JSON"),
+        ("{", "line 1: found no JSON"),
         ("[]", "found a list, expected an object"),
         ('{"schema": "hettest-report-1"}', "found schema 'hettest-report-1'"),
         (
