@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
 from hettest.backend import progress
@@ -44,15 +45,15 @@ from hettest.backend.protocol import (
     Timing,
 )
 from hettest.errors import UsageError
-from reference_vm.devices.api import DeviceApi, DeviceDescription, Tensor, nbytes_of
+from reference_vm.devices.api import DeviceApi, DeviceDescription
 from reference_vm.devices.catalog import KINDS, describe, open_device
 from reference_vm.devices.sim import VARIANTS
 from reference_vm.diagnostics import DiagnosticError
 from reference_vm.types import HOST, DeviceName
-from reference_vm.types.arrays import from_numpy
 from reference_vm.types.dtype import COMPUTED
 
 if TYPE_CHECKING:
+    from reference_vm.arrays import DeviceArray, Namespace
     from reference_vm.ir.nodes import Module
     from reference_vm.runtime.perturbation import Doubling
     from reference_vm.runtime.telling import Telling
@@ -352,21 +353,24 @@ class DeviceAccess:
 
     device: DeviceApi
 
-    def put(self, array: Any) -> Tensor:
-        """Return memory of the device that holds a copy of ``array``."""
-        dtype = from_numpy(array.dtype)
-        nbytes = nbytes_of(dtype, array.shape)
-        tensor = Tensor(self.device.allocate(nbytes), 0, dtype, array.shape, nbytes)
-        self.device.upload(array, tensor)
-        return tensor
+    def put(self, array: Any) -> DeviceArray:
+        """Return an array of the device that holds a copy of ``array``."""
+        return self.xp.asarray(array)
 
-    def get(self, buffer: Tensor) -> Any:
-        """Return a copy of the data in host memory."""
-        return self.device.download(buffer)
+    def get(self, buffer: DeviceArray) -> Any:
+        """Return a copy of the data in host memory.
+
+        Raises:
+            TypeError: It is no array of this device.
+        """
+        return self.xp.place(buffer).get()
 
     def synchronize(self) -> None:
         self.device.synchronize()
 
-    @property
-    def xp(self) -> Any:
-        return self.device.xp
+    @cached_property
+    def xp(self) -> Namespace:
+        """The array namespace, whose functions run on the device."""
+        from reference_vm.arrays import Namespace
+
+        return Namespace(self.device)

@@ -60,8 +60,24 @@ class Device:
 
     @property
     def xp(self) -> Any:
-        """The array namespace whose functions run on this device."""
-        return self._access.xp
+        """The array namespace whose functions run on this device.
+
+        Raises:
+            UsageError: The backend has none, or gives NumPy, which would compute on the host.
+        """
+        found = getattr(self._access, "xp", None)
+        if found is None:
+            raise UsageError(
+                f"backend {self.backend.name} has no array namespace for {self.name}: what its "
+                "open(device) returns has no xp; use put and get, or het.run"
+            )
+        if self.kind != "cpu" and getattr(found, "__name__", "") == "numpy":
+            raise UsageError(
+                f"backend {self.backend.name} gives NumPy as the array namespace of {self.name}, "
+                "which computes on the host, so that a test would say nothing of the device; its "
+                "xp must compute there, or be absent"
+            )
+        return found
 
 
 DevicePair: TypeAlias = tuple[Device, Device]

@@ -305,7 +305,10 @@ class DeviceAccess(Protocol):
 
     @property
     def xp(self) -> Any:
-        """The array namespace whose functions run on the device."""
+        """The array namespace whose functions take what `put` returns and run on the device.
+
+        Leave it out if there is none: NumPy would compute on the host, and is refused.
+        """
         ...
 
 
