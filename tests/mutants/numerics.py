@@ -21,6 +21,7 @@ DECIDES: Final = "bugs/c34_intermediates/at_the_edge_of_a_decision[one-of-many,d
 VIEWED: Final = (
     "bugs/c06_layout/views_from_accel[plain,view=offset,host=cpu:0,accel=sim:0,policy=copy]"
 )
+ODD: Final = "dtypes/zeros_of_odd_functions[zeros,dtype=f32,op=tanh,default=cpu:0]"
 SIGNS: Final = "bugs/c21_float_rewrites/zeros_with_a_sign[plain,default=cpu:0]"
 
 
@@ -65,7 +66,18 @@ def _less_than_zero(xp: Any, x: Any) -> Any:
     return OPS["subtract"].compute(xp, np.zeros_like(x), x)
 
 
+def _tanh_plus_nothing(xp: Any, x: Any) -> Any:
+    """End in the sum of a series, which takes -0 and +0 for +0."""
+    return OPS["tanh"].compute(xp, x) + np.zeros_like(x)
+
+
 MUTANTS: Final = (
+    Mutant(
+        name="forgets-the-sign-of-zero",
+        breaks="computes tanh of -0 as +0, as a sum of terms of either sign does",
+        kills=(kill(ODD, "values"),),
+        loading=(computing({"tanh": _tanh_plus_nothing}),),
+    ),
     Mutant(
         name="decides-by-the-last-bit",
         breaks="computes exp(0) one bit above 1, which a comparison then turns into a wrong answer",
