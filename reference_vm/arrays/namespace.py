@@ -10,7 +10,6 @@ from typing import Any, Final, final
 import numpy as np
 
 from reference_vm.arrays.array import DeviceArray
-from reference_vm.arrays.indexing import item
 from reference_vm.arrays.memory import Given, Sizes, upload
 from reference_vm.devices.api import DeviceApi
 
@@ -215,7 +214,9 @@ class Namespace:
 
     def item(self, x: DeviceArray, key: Any) -> DeviceArray:
         """Return ``x[key]``."""
-        return item(self, x, key)
+        from reference_vm.arrays import indexing
+
+        return indexing.item(self, x, key)
 
     # one launch
 

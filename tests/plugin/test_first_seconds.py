@@ -34,6 +34,7 @@ report.legend report.summary report.text report.undeclared runner runner.asked r
 session tested waivers waivers.model workers
 """
 REFERENCE = """
+arrays arrays.array arrays.memory arrays.namespace
 conformance devices devices.api devices.catalog devices.cpu devices.cuda devices.faults
 devices.host_memory devices.ledger devices.machine_memory devices.sim diagnostics
 diagnostics.diagnostic source types types.arrays types.attrs types.device types.dim types.dtype
