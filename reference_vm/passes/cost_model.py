@@ -119,6 +119,8 @@ def read(text: str, name: str) -> CostModel:
             {**_LINKS, **{d: LinkCost(**_numbers(c)) for d, c in links.items()}},
             {d: _numbers(c) for d, c in measured.items()},
         )
+    except RecursionError as error:
+        raise CompileError(catalog.cost_model(name, "it is nested too deeply")) from error
     except (ValueError, TypeError, AttributeError) as error:
         raise CompileError(catalog.cost_model(name, str(error))) from error
 

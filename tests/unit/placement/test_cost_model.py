@@ -66,6 +66,10 @@ def test_the_longest_name_of_a_device_counts() -> None:
         ('{"links": {"sim": {"latency_ns": 1, "bytes_per_ns": 0}}}', "bytes_per_ns is 0"),
         ('{"operators": {"sim": {"add": true}}}', "add is True"),
         ('{"operators": {"sim": [1]}}', "list"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"operators": {"sim": {"add": NaN}}}', "add is nan"),
+        ('{"operators": {"sim": {"add": 1e400}}}', "add is inf"),
+        (f'{{"operators": {{"sim": {{"add": {"1" * 5000}}}}}}}', "digits"),
     ],
 )
 def test_what_is_no_model_is_refused(text: str, said: str) -> None:
