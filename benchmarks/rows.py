@@ -15,7 +15,7 @@ from typing import final
 from rich.table import Table
 
 from benchmarks.figures import FILE, Figure, noted
-from hettest.outcome import INCOMPLETE
+from hettest.ledger import INCOMPLETE
 
 
 @final

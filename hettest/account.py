@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
+from hettest.ledger import INCOMPLETE, Ledger
 from hettest.options import HetOptions
-from hettest.outcome import INCOMPLETE, Ledger, Outcome, Record
+from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from hettest.waivers import Waivers
 
 _JUDGED: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WAIVED})
+_NOTHING: Final = 5
+"""Pytest's exit code where it found no tests."""
 
 
 @final
@@ -50,6 +53,9 @@ class Account:
     started: float
     """Seconds since the epoch."""
 
+    unfinished: Sequence[str] = ()
+    """Why there may have been more items than were counted."""
+
     def exit_code(self, own: int = 0) -> int:
         """Return the exit code that the outcomes give.
 
@@ -62,7 +68,9 @@ class Account:
         if self.problems or self.unmet:
             return 1
         found = self.ledger.exit_code(own)
-        return INCOMPLETE if self.undecided and found in (0, own) else found
+        if self.undecided and found in (0, own):
+            return INCOMPLETE
+        return INCOMPLETE if found in (0, _NOTHING) and self.unfinished else found
 
     @cached_property
     def undecided(self) -> str:
@@ -125,7 +133,7 @@ class Account:
             expected_file=None if expected is None else expected[0].name,
             started=self.started,
             seconds=time.time() - self.started,
-            problems=self.problems,
+            problems=(*self.unfinished, *self.problems),
             unmet=self.unmet,
             better=() if self.lock is None else tuple(self.lock.better(records)),
             unopened=self.unopened,

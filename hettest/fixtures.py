@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hettest.golden import Golden
+from hettest.golden import Golden, file_name
 from hettest.session import KEY, Chosen, KitSession
 
 if TYPE_CHECKING:
@@ -22,12 +21,30 @@ if TYPE_CHECKING:
 
 def _chosen(request: pytest.FixtureRequest) -> Chosen:
     """Return what the kit parametrized the fixture with."""
-    if not hasattr(request, "param"):
-        name = request.fixturename
-        message = f"the fixture {name} needs devices to be named: pytest --devices=cpu,sim"
-        pytest.fail(message, pytrace=False)
-    assert isinstance(request.param, Chosen)
-    return request.param
+    chosen = getattr(request, "param", None)
+    if not isinstance(chosen, Chosen):
+        pytest.fail(_why_not_chosen(request), pytrace=False)
+    return chosen
+
+
+def _why_not_chosen(request: pytest.FixtureRequest) -> str:
+    """Return why a test is not run once for each device, and what to do."""
+    name, kit = request.fixturename, request.config.stash[KEY]
+    if not kit.options.devices:
+        return f"the fixture {name} needs devices to be named: pytest --devices=cpu,sim"
+    from unittest import TestCase
+
+    group = getattr(kit.running, "cls", None)
+    if isinstance(group, type) and issubclass(group, TestCase):
+        return (
+            f"the fixture {name} runs a test once for each device, which pytest does not do with "
+            "methods of unittest.TestCase; write a function, or a class without that base"
+        )
+    return (
+        f"the fixture {name} was asked for while the test ran (request.getfixturevalue), too late "
+        f"to run the test once for each device; take {name} as an argument, or mark the test with "
+        f'@pytest.mark.usefixtures("{name}")'
+    )
 
 
 @pytest.fixture(scope="session")
@@ -119,12 +136,14 @@ def het_golden(request: pytest.FixtureRequest, _het_session: KitSession) -> Gold
     """The golden text of this test: ``het_golden.check(text)`` fails if it changed.
 
     The file lies in a folder named after the test module, beside it; its name is the test's own,
-    parameters included. Run pytest with ``--het-update-golden`` to write it, and read the diff
-    before you commit it.
+    with its class and parameters; characters that file names lack are replaced, and a part of the
+    name's digest is added then. Run pytest with ``--het-update-golden`` to write it, and read the
+    diff before you commit it.
     """
     folder = request.path.with_suffix(".golden")
-    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
-    return Golden(folder / f"{name}.txt", _het_session.options.update_golden)
+    chain = request.node.listchain()
+    names = [node.name for node in chain if isinstance(node, pytest.Class | pytest.Item)]
+    return Golden(folder / f"{file_name('.'.join(names))}.txt", _het_session.options.update_golden)
 
 
 @pytest.fixture

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from hettest.files import escaped, write_bytes
+
+_LONGEST = 100
+"""Characters of a test's name that are kept."""
+
+
+def file_name(test: str) -> str:
+    """Return a file's name for a test's; no two tests have one.
+
+    A name of letters, digits, dots, hyphens and underscores stays as it is.
+    """
+    clean = re.sub(r"[^\w.-]+", "_", test, flags=re.ASCII).strip("_")[:_LONGEST]
+    if clean == test:
+        return test
+    return f"{clean}-{hashlib.sha256(test.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
 
 
 @final

@@ -7,7 +7,6 @@ the test sees is ours. Somebody else's ``device``, fixture or parameter, is neve
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
@@ -28,8 +27,11 @@ _TOO_FEW: Final = "needs-more-devices"
 
 
 def is_ours(item: pytest.Item) -> bool:
-    """Whether the test uses a fixture of the kit's."""
-    return OURS in getattr(item, "fixturenames", ())
+    """Whether the test uses a fixture of the kit's, be it one that it asked for as it ran."""
+    if OURS in getattr(item, "fixturenames", ()):
+        return True
+    request = getattr(item, "_request", None)  # the only place that has what was asked for later
+    return OURS in (getattr(request, "fixturenames", None) or ())
 
 
 def parametrize(metafunc: pytest.Metafunc, session: KitSession) -> None:
@@ -117,6 +119,11 @@ def id_of(item: pytest.Item) -> str:
     return item.nodeid if case is None else case.id
 
 
+def one_line(error: BaseException) -> str:
+    """Return what an error says, or what it is where it says nothing, in one line."""
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def level_of(item: pytest.Item) -> int | None:
     case = case_of(item)
     return None if case is None else case.case.level
@@ -181,7 +188,7 @@ def record_of(
         return _not_judged(item, case, report)
     name, level = id_of(item), level_of(item)
     if report.failed:
-        reason = _first_line(report)
+        reason = first_line(report)
         prefix = "" if report.when == "call" else f"{report.when}: "
         text = report.longreprtext
         outcome = Outcome.CRASHED if isinstance(error, BackendCrash) else Outcome.FAILED
@@ -221,13 +228,6 @@ def _kept_back(item: pytest.Item, report: pytest.TestReport) -> str:
     return f"skipped by {by}: {why or 'no reason given'}"
 
 
-def replay(item: pytest.Item, session: KitSession) -> str:
-    """Return the command that runs one test again; suite items have their own."""
-    asked = session.options
-    devices = f" --devices={','.join(asked.devices)}" if asked.devices else ""
-    return f"pytest {shlex.quote(item.nodeid)}{devices} --het-backend={asked.backend}"
-
-
 def shorten(report: pytest.TestReport, error: BaseException | None) -> None:
     """Let lists of failures say what the kit found, without the name of its exception."""
     crash = getattr(report.longrepr, "reprcrash", None)
@@ -236,7 +236,8 @@ def shorten(report: pytest.TestReport, error: BaseException | None) -> None:
         crash.message = str(summary)
 
 
-def _first_line(report: pytest.TestReport) -> str:
+def first_line(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return what a report of a failure says, in one line."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else report.longreprtext
     return next((line for line in text.splitlines() if line.strip()), "failed")

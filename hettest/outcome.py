@@ -1,4 +1,4 @@
-"""How an item ends: exactly one of six ways, and the one place that counts them."""
+"""How an item ends: in exactly one of six ways, with what was checked and seen."""
 
 from __future__ import annotations
 
@@ -294,70 +294,6 @@ _LISTS = ("proves", "requires", "lacks", "devices")
 """The fields of a record that are lists of words."""
 
 
-@final
-@dataclass
-class Ledger:
-    """Every selected item and how it ended; all counts are taken from here."""
-
-    selected: dict[str, int | None] = field(default_factory=dict)
-    """The items that were to be run, with their levels, in order."""
-
-    records: dict[str, Record] = field(default_factory=dict)
-    deselected: dict[str, int] = field(default_factory=dict)
-    """How many items were left out before the run, by reason."""
-
-    def select(self, id: str, level: int | None = None) -> None:  # noqa: A002 - the item's own word
-        self.selected.setdefault(id, level)
-
-    def leave_out(self, reason: str, count: int = 1) -> None:
-        if count:
-            self.deselected[reason] = self.deselected.get(reason, 0) + count
-
-    def add(self, record: Record) -> None:
-        """Note how an item ended; of several ends of one item the worst counts."""
-        self.select(record.id, record.level)
-        known = self.records.get(record.id)
-        if known is None or known.outcome not in (Outcome.FAILED, Outcome.CRASHED):
-            self.records[record.id] = record
-
-    def close(self) -> None:
-        """Give each selected item without an end its own: the run was cut short."""
-        for item, level in self.selected.items():
-            if item not in self.records:
-                reason = "the run was cut short"
-                self.records[item] = Record(item, Outcome.NOT_RUN, reason, level)
-
-    def of(self, outcome: Outcome) -> tuple[Record, ...]:
-        """Return the counted records that ended so, in the order of selection."""
-        return tuple(r for r in self.in_order() if r.outcome is outcome and r.counted)
-
-    def in_order(self) -> tuple[Record, ...]:
-        return tuple(self.records[i] for i in self.selected if i in self.records)
-
-    @property
-    def skipped(self) -> tuple[Record, ...]:
-        """The records that policy ``skip`` keeps out of the counts."""
-        return tuple(r for r in self.in_order() if not r.counted)
-
-    def counts(self) -> dict[Outcome, int]:
-        """Return how many items ended each way; their sum is the number selected.
-
-        Raises:
-            AssertionError: They do not add up, so that no report of this run can be trusted.
-        """
-        counts = {outcome: len(self.of(outcome)) for outcome in Outcome}
-        total = sum(counts.values()) + len(self.skipped)
-        assert total == len(self.selected), f"{total} outcomes of {len(self.selected)} items"
-        return counts
-
-    def exit_code(self, own: int = 0) -> int:
-        """Return 1 if anything failed or crashed, else 6 if anything was not run, else ``own``."""
-        counts = self.counts()
-        if counts[Outcome.FAILED] or counts[Outcome.CRASHED]:
-            return 1
-        return INCOMPLETE if counts[Outcome.NOT_RUN] else own
-
-
 def computed_wrong(record: Record) -> bool:
     """Whether a failed item says that something was computed wrongly, or not at all.
 
@@ -370,9 +306,6 @@ def computed_wrong(record: Record) -> bool:
 
 _COMPUTED = frozenset({"values", "diagnostics", "arguments"})
 """The clauses that fail because of what operators do."""
-
-INCOMPLETE = 6
-"""The exit code of a run in which something was not run; pytest uses 0 to 5 itself."""
 
 
 def worst(clauses: Iterable[Clause]) -> Status:

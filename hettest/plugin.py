@@ -6,18 +6,20 @@ imports neither NumPy nor any backend.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, final
 
 import pytest
 
 from hettest import items as ours
-from hettest import narrowing, options, registration, workers
-from hettest.bench.hooks import AsBenchmarks, timing_lines, with_timing
+from hettest import narrowing, options, registration, replaying, workers
+from hettest.bench.hooks import AsBenchmarks, with_timing
 from hettest.errors import BackendCrash, HettestError, MissingDevice, UsageError
-from hettest.files import cleaned, encodable, one_line, printable
+from hettest.files import cleaned, encodable, printable
 from hettest.fixtures import (
     _het_accelerator,
     _het_case,
@@ -35,8 +37,9 @@ from hettest.fixtures import (
     het_golden,
 )
 from hettest.locks import DeviceBusy
-from hettest.outcome import INCOMPLETE, Outcome, Record
-from hettest.session import KEY, KitSession
+from hettest.outcome import Outcome, Record
+from hettest.run_end import RunEnd
+from hettest.session import ENDED, KEY, KitSession
 
 __all__ = [
     "_het_accelerator",
@@ -60,16 +63,17 @@ _MARKERS = (
     "needs(word, ...): hettest: unsupported by backends that do not claim these capability words",
     "cpu_only: hettest: run only on devices of kind cpu",
 )
+SUITE: Final = Path(__file__).parent / "suite" / "test_corpus.py"
 _HELD = pytest.StashKey[ExitStack]()
 """On a test: the real devices that it holds while it runs."""
 
-_FINISHED = (
-    pytest.ExitCode.OK,
-    pytest.ExitCode.TESTS_FAILED,
-    pytest.ExitCode.INTERRUPTED,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-)
-"""Not wrong usage and not an internal error: those have their own exit codes and no outcomes."""
+
+@final
+class SuiteModule(pytest.Module):
+    """The module of the conformance suite; its tests are named as it says, not as the user does."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        return name.startswith("test_")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -97,6 +101,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(AsBenchmarks(), "hettest-benchmarks")
     config.pluginmanager.register(narrowing.Watch(), "hettest-watch")
     config.pluginmanager.register(_MissingDevices(), "hettest-missing-devices")
+    end = RunEnd(config.stash[KEY], config)
+    config.pluginmanager.register(end, "hettest-run-end")
+    if not end.is_worker:
+        config.pluginmanager.register(end.controller, "hettest-controller")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -141,18 +149,46 @@ def pytest_make_collect_report(
     return report
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    narrowing.read_parameters(item, item.config.stash[KEY])
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Count what others leave out, so that it is said."""
     if items:
         narrowing.note_deselected(items[0].config.stash[KEY], items)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect the suite whatever the user's ``python_files`` are."""
+    found = yield
+    if file_path == SUITE and not found:
+        return [parent.ihook.pytest_pycollect_makemodule(module_path=file_path, parent=parent)]
+    return found
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Collect the suite's test whatever the user's ``python_functions`` are."""
+    return SuiteModule.from_parent(parent, path=module_path) if module_path == SUITE else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note what is to be run, before the first test of any worker."""
     kit = session.config.stash[KEY]
-    for item in session.items:
-        if ours.is_ours(item):
-            kit.ledger.select(ours.id_of(item), ours.level_of(item))
-            kit.nodes[item.nodeid] = ours.id_of(item)
+    found = [item for item in session.items if ours.is_ours(item)]
+    times = Counter(ours.id_of(item) for item in found)
+    for item in found:
+        name = ours.id_of(item)
+        kit.ledger.select(name, ours.level_of(item), times[name])
+        kit.nodes[item.nodeid] = name
+    workers.save(session.config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -172,7 +208,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     A conformance item is looked after by the session, which runs it.
     """
+    item.stash[ENDED] = None  # of an earlier attempt
     if not ours.is_ours(item) or ours.case_of(item) is not None:
+        return
+    if item.config.getoption("setupplan", False):
         return
     kit = item.config.stash[KEY]
     try:
@@ -225,11 +264,12 @@ def _ended_before(item: pytest.Item, kit: KitSession) -> Record | None:
     return None
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write on the report how the test ended, after all others have changed what they change."""
     report = yield
     if ours.is_ours(item):
         ours.shorten(report, None if call.excinfo is None else call.excinfo.value)
@@ -237,7 +277,7 @@ def pytest_runtest_makereport(
         if record is not None:
             report.hettest = with_timing(item, record).to_json()  # type: ignore[attr-defined]
         if report.failed and ours.case_of(item) is None:
-            again = printable(ours.replay(item, item.config.stash[KEY]))
+            again = printable(replaying.line(item, item.config.stash[KEY]))
             report.sections.append(("run it again", again))
     return report
 
@@ -249,95 +289,3 @@ def pytest_report_to_serializable(
     """Send nothing to the process that collects reports that cannot be sent: it would lose all."""
     data = yield
     return cleaned(data, encodable) if hasattr(report, "hettest") else data
-
-
-class _Listener:
-    """Takes in the reports of all processes, in the one process that has them all."""
-
-    def __init__(self, kit: KitSession) -> None:
-        self.kit = kit
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = getattr(report, "hettest", None)
-        if found is not None:
-            self.kit.ledger.add(Record.from_json(found))
-        elif report.failed and report.when not in ("setup", "call", "teardown"):
-            self.kit.dead[report.nodeid] = str(report.longrepr)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        output = getattr(node, "workeroutput", None) or {}
-        if "hettest" in output:
-            workers.merge(self.kit, output["hettest"])
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    config = session.config
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Listener(config.stash[KEY]), "hettest-listener")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Settle the outcomes, write the reports and choose the exit code."""
-    kit = session.config.stash[KEY]
-    kit.release()
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["hettest"] = cleaned(workers.output_of(kit), encodable)
-        return
-    own = int(session.exitstatus)
-    if kit.usage is not None:
-        session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        return
-    if session.config.option.collectonly or own not in _FINISHED:
-        return
-    if not (kit.ledger.selected or kit.options.reports or kit.must_be_settled):
-        return
-    kit.close()
-    kit.renew_lock()
-    session.exitstatus = kit.exit_code(own)
-    if not kit.write_reports() and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = INCOMPLETE
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
-) -> None:
-    """Say how the items ended, if devices were named; a missing device is always said.
-
-    So is what was timed, and what was to be timed and was not.
-    """
-    kit = config.stash[KEY]
-    if kit.usage is not None:
-        _say(terminalreporter, f"ERROR: {kit.usage}")
-    for error in kit.unwritten:
-        _say(terminalreporter, f"ERROR: {error}")
-    timed = list(timing_lines(kit.ledger.in_order()))
-    if timed:
-        terminalreporter.section("hettest benchmarks")
-    for line in timed:
-        _say(terminalreporter, line)
-    missed = [r for r in kit.ledger.in_order() if r.outcome is Outcome.NOT_RUN]
-    if not ((kit.options.devices and (kit.ledger.records or kit.ledger.deselected)) or missed):
-        return
-    if exitstatus in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
-        return  # nothing was settled
-    from hettest.report.text import lines
-
-    terminalreporter.section("hettest")
-    for line in lines(kit.content()):
-        _say(terminalreporter, line)
-    if kit.crash is not None:
-        _say(terminalreporter, f"crashed: {kit.crash}")
-    elif kit.exit_code() == INCOMPLETE:
-        why = kit.account.undecided or "something was not run"
-        _say(terminalreporter, f"incomplete: exit code {INCOMPLETE}, {why}")
-    for path in kit.options.reports:
-        if not kit.unwritten:
-            _say(terminalreporter, f"report: {path}")
-
-
-def _say(reporter: pytest.TerminalReporter, line: str) -> None:
-    """Write one line to the terminal, with nothing in it that a terminal would obey."""
-    reporter.write_line(one_line(line))

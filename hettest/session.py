@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -13,8 +15,10 @@ import pytest
 
 from hettest.devicemap import Binding
 from hettest.errors import BackendCrash, UsageError
+from hettest.ledger import Ledger
 from hettest.options import HetOptions, require_lock
-from hettest.outcome import Ledger, Outcome, Record
+from hettest.outcome import Outcome, Record
+from hettest.termination import Terminated, terminations
 
 if TYPE_CHECKING:
     from hettest.account import Account
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 KEY: Final = pytest.StashKey["KitSession"]()
 """Where the plugin keeps the session in pytest's configuration."""
 
-ENDED: Final = pytest.StashKey[Record]()
+ENDED: Final = pytest.StashKey["Record | None"]()
 """On a pytest item: how it ended, where that is known before pytest's own report."""
 
 
@@ -71,6 +75,21 @@ class KitSession:
 
     dead: dict[str, str] = field(default_factory=dict)
     """Nodes whose process died, with what is known of it."""
+
+    began: bool = False
+    """Whether tests were to be run, and not only collected."""
+
+    cut: str = ""
+    """What cut the run short, where that is known."""
+
+    running: pytest.Item | None = None
+    """The test that runs in this process."""
+
+    signal: int | None = None
+    """The signal that ended the run."""
+
+    unfinished: list[str] = field(default_factory=list)
+    """Why there may be more items than are counted: what was lost before it could be counted."""
 
     crash: str | None = None
     """What the backend raised when it was closed, after all items."""
@@ -288,8 +307,14 @@ class KitSession:
         )
 
     def release(self) -> None:
-        """Give back what the backend opened, if it was loaded at all; a crash there is kept."""
+        """Give back what the backend opened, if it was loaded at all; a crash there is kept.
+
+        After a signal there is no time to ask the backend.
+        """
         if "tested" not in self.__dict__:
+            return
+        if self.signal is not None:
+            self.abandon()
             return
         self.claims = self.tested.claims
         if self.tested.has_answered:
@@ -299,22 +324,49 @@ class KitSession:
         except BackendCrash as crash:
             self.crash = str(crash)
 
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let an interrupt, or a signal, end what is done inside, and no more than that."""
+        with terminations():
+            try:
+                yield
+            except KeyboardInterrupt as end:
+                self.interrupt(end)
+
+    def interrupt(self, end: BaseException) -> None:
+        """Note what ends the run before all its items."""
+        if isinstance(end, Terminated):
+            self.signal = end.signal
+        self.cut = self.cut or str(end) or type(end).__name__
+
+    def abandon(self) -> None:
+        """End what runs for the backend in other processes, at once and without asking it."""
+        if "tested" in self.__dict__:
+            self.claims = self.tested.claims
+            self.tested.kill()
+
     def exit_code(self, own: int = 0) -> int:
-        """Return the run's exit code, of which a crash outside all items makes 1."""
+        """Return the run's exit code, of which a crash outside all items makes 1.
+
+        Args:
+            own: What the run would end with if nothing is wrong.
+        """
+        if self.signal is not None:
+            return 128 + self.signal
         return 1 if self.crash is not None else self.account.exit_code(own)
 
     def close(self) -> None:
         """Settle every item that has no outcome yet, those too that are listed and not here."""
         for node, worker in self.dead.items():
             item = self.nodes.get(node)
-            if item is not None and item not in self.ledger.records:
+            if item is not None:
                 self.ledger.add(self._died(item, worker))
         for item in self.locked:
             if item not in self.ledger.selected:
                 reason = f"listed in {self.options.lock}, and not among the items of this run"
                 case = item.partition("[")[0]
                 self.ledger.add(Record(item, Outcome.NOT_RUN, reason, case=case))
-        self.ledger.close()
+        self.ledger.close(self.cut)
 
     def _died(self, item: str, worker: str) -> Record:
         level = self.ledger.selected.get(item)
@@ -340,6 +392,7 @@ class KitSession:
             lock=None if self.options.update_lock else self.lock,
             required=self.required,
             started=self.started,
+            unfinished=tuple(self.unfinished),
         )
 
     def content(self) -> ReportContent:

@@ -121,6 +121,12 @@ class Tested:
         if crash is not None:
             raise crash
 
+    def kill(self) -> None:
+        """End the processes that the backend runs in, without asking it."""
+        apart = self.__dict__.get("apart")
+        if isinstance(apart, Isolated):
+            apart.kill()
+
     def _chosen_by(self) -> Iterator[str]:
         """Yield the options that choose the items beside the devices, for replay lines."""
         if self.options.binding is not None:

@@ -37,6 +37,7 @@ from hettest.cli.commands import (
 from hettest.cli.output import echo
 from hettest.errors import BackendCrash, CaseError, UsageError
 from hettest.files.reading import DocumentError
+from hettest.termination import SignalHandlers, name_of
 
 
 def application() -> typer.Typer:
@@ -72,7 +73,22 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command that the arguments name; ends the process with its exit code."""
+    """Run the command that the arguments name; ends the process with its exit code.
+
+    A signal ends it as an interrupt does, with 128 and the signal's number.
+    """
+    handlers = SignalHandlers()
+    handlers.install()
+    try:
+        _run()
+    finally:
+        handlers.restore()
+        if handlers.received is not None:
+            print(f"hettest: ended by {name_of(handlers.received)}", file=sys.stderr)
+            sys.exit(128 + handlers.received)
+
+
+def _run() -> None:
     try:
         application()()
     except UsageError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -49,6 +49,8 @@ def run(
 ) -> ReportContent:
     """Return the report of a run of ``items``; the session is closed then.
 
+    After an interrupt or a signal, the items that are left count as not run.
+
     Args:
         session: Asked for the devices of ``items``.
         profile: What the run is judged by.
@@ -60,24 +62,20 @@ def run(
         UsageError: The backend cannot be loaded, or a device's name is mistyped.
     """
     _require_apart(session.options)
+    for item in items:
+        session.ledger.select(item.id, item.case.level)
     try:
-        session.check(session.tested.apart)
-        _run(items, session, progress)
+        with session.interruptible():
+            session.check(session.tested.apart)
+            for item in progress(items):
+                session.ledger.add(session.run(item))
     finally:
-        session.release()
+        with session.interruptible():
+            session.release()
     session.close()
     content = session.content()
     ours = [standing for standing in content.standings if standing.profile == profile.name]
     return replace(content, standings=tuple(ours), partial=partial)
-
-
-def _run(items: Sequence[Item], session: KitSession, progress: Progress) -> None:
-    """Run the items; after the user's interrupt those that are left count as not run."""
-    for item in items:
-        session.ledger.select(item.id, item.case.level)
-    with suppress(KeyboardInterrupt):
-        for item in progress(items):
-            session.ledger.add(session.run(item))
 
 
 def _require_apart(options: HetOptions) -> None:

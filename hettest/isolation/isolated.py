@@ -122,6 +122,11 @@ class Isolated:
             crash, self._at_close = self._at_close, None
             raise crash
 
+    def kill(self) -> None:
+        """End the process and all that it started, at once; may be called from a signal handler."""
+        if self._process is not None:
+            self._process.kill_group()
+
     def _ready(self) -> Process:
         """Return a process that has loaded the backend.
 

@@ -157,7 +157,7 @@ class Process:
         """End the process and all that it started."""
         self._pipe.close()
         if self._child.returncode is None:
-            self._kill_group()
+            self.kill_group()
             self._child.wait()
 
     def release(self) -> None:
@@ -222,7 +222,10 @@ class Process:
             time.sleep(0.005)
         return True
 
-    def _kill_group(self) -> None:
+    def kill_group(self) -> None:
+        """Kill the process and all that it started, and wait for none of them."""
+        if self._child.returncode is not None:
+            return
         try:
             os.killpg(self._child.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -116,7 +116,7 @@ def test_a_run_that_is_cut_short_is_not_run_for_the_rest(
     assert found["selected"] == len(ends) == 14
     assert ends.count("failed") == 1
     assert ends.count("not run") >= 9
-    cut = [item for item in found["items"] if item["reason"] == "the run was cut short"]
+    cut = [item for item in found["items"] if item["reason"].startswith("the run was cut short")]
     assert len(cut) >= 3
 
 

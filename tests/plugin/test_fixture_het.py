@@ -37,7 +37,7 @@ def test_a_failure_is_located_and_short(pytester: pytest.Pytester, run: Run) -> 
             "E*placement failed: main/%t: found on cpu:0, expected on sim:0 (@accel)",
             "E*executed:",
             "E*multiply -> main/%t on cpu:0",
-            "pytest '*::test_it[[]cpu:0-sim:0[]]' --devices=cpu:0,sim:0 --het-backend=*",
+            "pytest '*::test_it[[]cpu:0-sim:0[]]' * --het-devices=cpu:0,sim:0 --het-backend=*",
             "2 items: 0 passed, 2 failed, *",
         ]
     )

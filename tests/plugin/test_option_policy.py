@@ -70,7 +70,7 @@ def test_what_was_cut_short_is_not_run(pytester: pytest.Pytester, run: Run) -> N
     result = run("--devices=cpu,sim,sim:1", "-x")
 
     result.stdout.fnmatch_lines(["3 items: 0 passed, 1 failed, 0 crashed, 2 not run, *"])
-    result.stdout.fnmatch_lines(["*the run was cut short"])
+    result.stdout.fnmatch_lines(["*the run was cut short: stopping after 1 failures"])
 
 
 def test_the_ini_file_may_say_it(pytester: pytest.Pytester, run: Run) -> None:

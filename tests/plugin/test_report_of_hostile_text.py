@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hettest.files import writing
-from hettest.outcome import INCOMPLETE
+from hettest.ledger import INCOMPLETE
 from tests.plugin.conftest import Run
 from tests.unit.hettest.files.hostile_text import NASTY, hidden
 

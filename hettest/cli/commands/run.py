@@ -14,6 +14,7 @@ from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, REQUIRE, selected
 from hettest.devicemap import parse_binding, parse_devices
 from hettest.files import require_writable
+from hettest.ledger import INCOMPLETE
 from hettest.limits import PATIENCE
 from hettest.options import (
     DEFAULT_BACKEND,
@@ -24,7 +25,7 @@ from hettest.options import (
     require_isolation,
     require_policy,
 )
-from hettest.outcome import INCOMPLETE, Outcome, Record
+from hettest.outcome import Outcome, Record
 from hettest.report import FORMATS, text
 from hettest.session import KitSession
 
@@ -107,11 +108,17 @@ def run(
     session.read_files()
     selection = selected(options.devices, patterns, device_map, level, cases)
     session.offer(selection, whole=not patterns and cases is None)
+    for item in selection.items:
+        session.ledger.select(item.id, item.case.level)
     try:
-        session.check(session.tested.apart)
-        _run(selection.items, session, maxfail)
+        with session.interruptible():
+            session.check(session.tested.apart)
+            _run(selection.items, session, maxfail)
     finally:
-        session.release()
+        with session.interruptible():
+            session.release()
+    if session.cut:
+        echo(f"interrupted ({session.cut}): the items that are left are not run", err=True)
     session.close()
     session.renew_lock()
     _show(session, as_json)
@@ -125,21 +132,16 @@ def _writable(path: Path) -> Path:
 
 
 def _run(items: Sequence[Item], session: KitSession, maxfail: int | None) -> None:
-    """Run the items; those left after too many failures, or an interrupt, count as not run."""
-    for item in items:
-        session.ledger.select(item.id, item.case.level)
+    """Run the items; those left after too many failures count as not run."""
     bad = 0
-    try:
-        for item in with_progress(items):
-            record = session.run(item)
-            session.ledger.add(record)
-            bad += record.outcome in _BAD
-            if bad == maxfail:
-                left = len(items) - len(session.ledger.records)
-                echo(f"stopped after {bad} failed or crashed; {left} are not run", err=True)
-                return
-    except KeyboardInterrupt:
-        echo("interrupted: the items that are left are not run", err=True)
+    for item in with_progress(items):
+        record = session.run(item)
+        session.ledger.add(record)
+        bad += record.outcome in _BAD
+        if bad == maxfail:
+            left = len(items) - len(session.ledger.records)
+            echo(f"stopped after {bad} failed or crashed; {left} are not run", err=True)
+            return
 
 
 def _show(session: KitSession, as_json: bool) -> None:

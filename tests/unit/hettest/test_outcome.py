@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 
 from hettest.backend.protocol import Copy
 from hettest.expect.transfers import listing
-from hettest.outcome import Clause, Ledger, Outcome, Record, Status
+from hettest.ledger import Ledger
+from hettest.outcome import Clause, Outcome, Record, Status
 from hettest.report import FORMATS, ReportContent, write
 from hettest.report.json_report import SCHEMA, read
 from hettest.report.text import lines

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hettest.ledger import Ledger
 from hettest.levels.standing import Blocker, Reach, Rung, Standing
-from hettest.outcome import Ledger, Record
+from hettest.outcome import Record
 from hettest.report import ReportContent
 
 
