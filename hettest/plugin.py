@@ -107,11 +107,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(end.controller, "hettest-controller")
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     asked = config.stash[KEY].options
     if not asked.devices:
-        return None
-    return f"hettest: {asked.backend} on {', '.join(asked.devices)}"
+        return []
+    wrong = []
+    if asked.reports:
+        from hettest.report.unfinished import warning
+
+        wrong = [text for path in asked.reports if (text := warning(path)) is not None]
+    return [f"hettest: {asked.backend} on {', '.join(asked.devices)}", *wrong]
 
 
 @pytest.hookimpl(trylast=True)

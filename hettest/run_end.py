@@ -83,7 +83,10 @@ class RunEnd:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        self.kit.began = True
+        if self.is_worker or _is_dry(self.config):
+            self.kit.began = True
+        else:
+            self.kit.begin()
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -126,13 +129,17 @@ class RunEnd:
 
     def _finish(self, session: pytest.Session) -> None:
         kit, own = self.kit, int(session.exitstatus)
-        kit.release()
+        with kit.interruptible():
+            kit.release()
+        if kit.signal is not None:
+            kit.abandon()
         if self.is_worker:
             self.config.workeroutput[workers.OUTPUT] = cleaned(workers.output_of(kit), encodable)  # type: ignore[attr-defined]
             return
         self.controller.settle()
         if kit.usage is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            kit.forget_reports()
         elif self._is_to_settle(own):
             kit.cut = kit.cut or str(session.shouldfail or session.shouldstop or "")
             session.exitstatus = self._settle(own)

@@ -240,6 +240,21 @@ class KitSession:
         """The day on which the run began, by which waivers expire."""
         return date.fromtimestamp(self.started)
 
+    def begin(self) -> None:
+        """Note that tests are to be run; a report is of an earlier run until they have ended."""
+        self.began = True
+        if self.options.reports:
+            from hettest.report.unfinished import mark
+
+            mark(self.options.reports, self.started)
+
+    def forget_reports(self) -> None:
+        """Leave the reports of earlier runs as they are: this one has none."""
+        from hettest.report.unfinished import unmark
+
+        for path in self.options.reports:
+            unmark(path)
+
     def run(self, item: Item) -> Record:
         """Return how a conformance item ended; its devices are held for it meanwhile."""
         record = self.waivers.applied(self._ended(item), self.today)
@@ -416,10 +431,12 @@ class KitSession:
         Of one that could not, the former one is as it was, and `unwritten` says why.
         """
         from hettest.report import write
+        from hettest.report.unfinished import unmark
 
         for path in self.options.reports:
             try:
                 write(path, self.content())
+                unmark(path)
             except UsageError as error:
                 self.unwritten.append(str(error))
         return not self.unwritten

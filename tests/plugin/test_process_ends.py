@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.sessions import run, write
+from tests.plugin.sessions import environment, hettest, run, write
 
 SUITE = """
 import os, sys, threading
@@ -72,7 +74,6 @@ def test_a_child_that_comes_back_out_of_a_test_ends_there(
 
 
 def test_os_is_as_it_was_after_a_run(pytester: pytest.Pytester) -> None:
-    import os
 
     former = os._exit, os.execv, os.execve
     pytester.makepyfile("import os\n\ndef test_it(device): assert os._exit.__name__ == 'guarded'\n")
@@ -80,3 +81,38 @@ def test_os_is_as_it_was_after_a_run(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("--devices=cpu").assert_outcomes(passed=1)
 
     assert (os._exit, os.execv, os.execve) == former
+
+
+NATIVE = "import ctypes; ctypes.CDLL(None)._exit(0)"
+"""Ends the process where Python can do nothing about it."""
+
+
+@pytest.mark.parametrize("body", [NATIVE, "os.kill(os.getpid(), 9)"])
+def test_a_report_of_an_earlier_run_is_known_as_one(tmp_path: Path, body: str) -> None:
+    write(tmp_path, {"test_it.py": SUITE.format(body="pass")})
+    earlier = run(tmp_path)
+    assert (earlier.code, earlier.counts) == (0, {"passed": 6})
+    assert not (tmp_path / "r.json.unfinished").exists()
+    (tmp_path / "test_it.py").write_text(SUITE.format(body=body))
+
+    later = run(tmp_path)
+    read = subprocess.run(
+        hettest("report", "r.json"), cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+
+    assert later.report == earlier.report
+    assert read.returncode == 2
+    assert "r.json: a run that was to write it began at " in read.stderr
+    (tmp_path / "test_it.py").write_text(SUITE.format(body="pass"))
+    again = run(tmp_path)
+    assert "what is there is of an earlier run" in again.output
+    assert again.code == 0
+    assert not (tmp_path / "r.json.unfinished").exists()
+
+
+def test_native_code_that_ends_a_worker_takes_no_item_with_it(tmp_path: Path) -> None:
+    write(tmp_path, {"test_it.py": SUITE.format(body=NATIVE)})
+
+    ended = run(tmp_path, "-n1", "--max-worker-restart=0")
+
+    assert (ended.code, ended.counts) == (1, {"passed": 1, "crashed": 1, "not run": 4})

@@ -152,8 +152,8 @@ def test_no_isolated_process_stays(tmp_path: Path, number: signal.Signals, how: 
     line = {
         "pytest": [*command("cpu,sim", "--pyargs", "hettest.suite", "-k", ITEM)],
         "pytest -n1": [*command("cpu,sim", "--pyargs", "hettest.suite", "-n1", "-k", ITEM)],
-        "run": hettest(tmp_path, "run", ITEM, *named, f"--report={REPORT}"),
-        "conformance": hettest(tmp_path, "conformance", "run", "--level=1", *named, "--out=out"),
+        "run": hettest("run", ITEM, *named, f"--report={REPORT}"),
+        "conformance": hettest("conformance", "run", "--level=1", *named, "--out=out"),
     }[how]
     if how.startswith("pytest"):
         line += ["--het-backend=stuck:Stuck", "--het-isolate"]

@@ -13,6 +13,7 @@ from hettest.files.reading import decoded, read_text
 from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
 from hettest.report import FORMATS, ReportContent, json_report, text, write
+from hettest.report.unfinished import warning
 
 NAME = "report"
 HELP = "Print a JSON report, or write it in another form. Exit code as that of the run."
@@ -33,6 +34,9 @@ def run(
     junit: Annotated[Path | None, typer.Option("--junit", help="write JUnit to this file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
+    wrong = warning(path)
+    if wrong is not None:
+        raise UsageError(wrong)
     content = read(path)
     former = None if against is None else read(against)
     for written in out or ():

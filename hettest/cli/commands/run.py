@@ -113,6 +113,7 @@ def run(
     try:
         with session.interruptible():
             session.check(session.tested.apart)
+            session.begin()
             _run(selection.items, session, maxfail)
     finally:
         with session.interruptible():
