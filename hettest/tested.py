@@ -124,6 +124,10 @@ class Tested:
     def kill(self) -> None:
         """End the processes that the backend runs in, without asking it."""
         apart = self.__dict__.get("apart")
+        if apart is None:
+            return
+        from hettest.isolation import Isolated
+
         if isinstance(apart, Isolated):
             apart.kill()
 

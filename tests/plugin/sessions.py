@@ -51,7 +51,8 @@ def environment(**more: str) -> dict[str, str]:
     """Return the environment of an inner run, which is no worker of the outer one."""
     outer = ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST")
     kept = {name: value for name, value in os.environ.items() if name not in outer}
-    return {**kept, "PYTHONPATH": str(ROOT), **more}
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return {**kept, "PYTHONPATH": paths, **more}
 
 
 def command(devices: str | None, *args: str) -> list[str]:
