@@ -97,7 +97,8 @@ def _parameters(item: pytest.Item) -> Iterator[tuple[str, object]]:
     """Yield the fixtures of the kit's that a test is parametrized with, and their values."""
     params = getattr(getattr(item, "callspec", None), "params", {})
     for fixture in (*_EXPECTED, "het_case"):
-        if fixture in params and f"_het_{fixture}" in getattr(item, "fixturenames", ()):
+        private = f"_het_{fixture.removeprefix('het_')}"
+        if fixture in params and private in getattr(item, "fixturenames", ()):
             yield fixture, params[fixture]
 
 

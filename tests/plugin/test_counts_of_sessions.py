@@ -158,17 +158,17 @@ def hold(drawn: Drawn) -> Session:
         due = {"passed", "crashed"} if expected[item] == "ends" else {expected[item]}
         assert outcome in {"not run", *due}, (item, session.output)
     assert (session.code == 0) == (set(outcomes.values()) <= GOOD), session.output
-    assert "INTERNALERROR" not in session.output
     return session
 
 
 @settings(max_examples=10, deadline=None)
 @given(sessions(ALONE, list(ENDS)))
 def test_in_one_process(drawn: Drawn) -> None:
-    hold(drawn)
+    assert "INTERNALERROR" not in hold(drawn).output
 
 
 @settings(max_examples=5, deadline=None)
 @given(sessions(SPREAD, ["exit", "terminated", "gone", "stopped"]))
 def test_over_workers(drawn: Drawn) -> None:
+    """A worker that is told to exit is an internal error of pytest-xdist; the count holds."""
     hold(drawn)
