@@ -10,7 +10,7 @@ from typing import Final, final
 import pytest
 
 from hettest import items as ours
-from hettest import termination, workers
+from hettest import outputs, termination, workers
 from hettest.bench.hooks import timing_lines
 from hettest.files import cleaned, encodable, one_line
 from hettest.ledger import INCOMPLETE
@@ -86,7 +86,7 @@ class RunEnd:
         if self.is_worker or _is_dry(self.config):
             self.kit.began = True
         else:
-            self.kit.begin()
+            outputs.begin(self.kit)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -139,7 +139,7 @@ class RunEnd:
         self.controller.settle()
         if kit.usage is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            kit.forget_reports()
+            outputs.keep_former(kit)
         elif self._is_to_settle(own):
             kit.cut = kit.cut or str(session.shouldfail or session.shouldstop or "")
             session.exitstatus = self._settle(own)
@@ -163,12 +163,11 @@ class RunEnd:
             kit.cut = kit.cut or "--setup-only runs no test"
         self.phases.close()
         kit.close()
-        if not (kit.cut or kit.unfinished):  # else it would hold the next run to a part
-            kit.renew_lock()
+        outputs.write_lock(kit)
         code = own
         if own in _COUNTED or kit.signal is not None:
             code = kit.exit_code(own)
-        if not kit.write_reports() and code == pytest.ExitCode.OK:
+        if not outputs.write_reports(kit) and code == pytest.ExitCode.OK:
             code = INCOMPLETE
         self.code = code
         return code

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, final
 import pytest
 
 from hettest.devicemap import Binding
-from hettest.errors import BackendCrash, UsageError
+from hettest.errors import BackendCrash
 from hettest.ledger import Ledger
 from hettest.options import HetOptions, require_lock
 from hettest.outcome import Outcome, Record
@@ -240,21 +240,6 @@ class KitSession:
         """The day on which the run began, by which waivers expire."""
         return date.fromtimestamp(self.started)
 
-    def begin(self) -> None:
-        """Note that tests are to be run; a report is of an earlier run until they have ended."""
-        self.began = True
-        if self.options.reports:
-            from hettest.report.unfinished import mark
-
-            mark(self.options.reports, self.started)
-
-    def forget_reports(self) -> None:
-        """Leave the reports of earlier runs as they are: this one has none."""
-        from hettest.report.unfinished import unmark
-
-        for path in self.options.reports:
-            unmark(path)
-
     def run(self, item: Item) -> Record:
         """Return how a conformance item ended; its devices are held for it meanwhile."""
         record = self.waivers.applied(self._ended(item), self.today)
@@ -413,30 +398,3 @@ class KitSession:
     def content(self) -> ReportContent:
         """Return what reports are made from; the session must be closed."""
         return self.account.content
-
-    def renew_lock(self) -> None:
-        """Write the lock again, if that was asked for; what cannot be is told as of a report."""
-        if self.lock is None or not self.options.update_lock:
-            return
-        from hettest.outcome_lock import write
-
-        try:
-            write(self.lock, [r for r in self.ledger.in_order() if r.case is not None])
-        except UsageError as error:
-            self.unwritten.append(str(error))
-
-    def write_reports(self) -> bool:
-        """Write each report that was asked for, and return whether all could be.
-
-        Of one that could not, the former one is as it was, and `unwritten` says why.
-        """
-        from hettest.report import write
-        from hettest.report.unfinished import unmark
-
-        for path in self.options.reports:
-            try:
-                write(path, self.content())
-                unmark(path)
-            except UsageError as error:
-                self.unwritten.append(str(error))
-        return not self.unwritten

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hettest import outputs
 from hettest.case.expansion import Item
 from hettest.cli.output import echo, echo_document
 from hettest.cli.progress import with_progress
@@ -113,7 +114,7 @@ def run(
     try:
         with session.interruptible():
             session.check(session.tested.apart)
-            session.begin()
+            outputs.begin(session)
             _run(selection.items, session, maxfail)
     finally:
         with session.interruptible():
@@ -121,7 +122,7 @@ def run(
     if session.cut:
         echo(f"interrupted ({session.cut}): the items that are left are not run", err=True)
     session.close()
-    session.renew_lock()
+    outputs.write_lock(session)
     _show(session, as_json)
     raise typer.Exit(session.exit_code(INCOMPLETE if session.unwritten else 0))
 
@@ -157,7 +158,7 @@ def _show(session: KitSession, as_json: bool) -> None:
         echo(f"incomplete: {session.account.undecided}", err=True)
     if session.crash is not None:
         echo(f"crashed: {session.crash}", err=True)
-    session.write_reports()
+    outputs.write_reports(session)
     for error in session.unwritten:
         echo(f"hettest: {error}", err=True)
 
