@@ -9,8 +9,8 @@ from typing import final
 from hettest.isolation.frames import Answer, Malformed
 from hettest.isolation.observations import part
 from hettest.isolation.process import Process, ProcessEnded
+from hettest.ledger import INCOMPLETE
 from hettest.limits import Limits
-from hettest.outcome import INCOMPLETE
 from hettest.probing.check_catalog import CHECKS, Check
 from hettest.probing.finding import Finding, State
 from hettest.probing.serving import HERE

@@ -17,7 +17,7 @@ from hettest.devicemap import parse_devices
 from hettest.errors import BackendCrash, ProtocolBreach, UsageError
 from hettest.isolation import Isolated
 from hettest.options import CAN_ISOLATE, DEFAULT_BACKEND
-from hettest.outcome import INCOMPLETE
+from hettest.ledger import INCOMPLETE
 from hettest.report.content import environment
 from hettest.runner.asked import Asked
 from hettest.runner.subject import InProcess, Subject

@@ -14,8 +14,9 @@ from hettest.cli.output import echo
 from hettest.cli.selection import DEVICES, DIR
 from hettest.corpus import case_ids, cases, corpus_root, select
 from hettest.devicemap import parse_devices
+from hettest.ledger import INCOMPLETE
 from hettest.options import DEFAULT_BACKEND, POLICIES, HetOptions
-from hettest.outcome import INCOMPLETE, Outcome, Record
+from hettest.outcome import Outcome, Record
 from hettest.runner import unjudged
 from hettest.session import KitSession
 from hettest.waivers import Waivers, load, problems
