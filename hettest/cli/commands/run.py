@@ -120,7 +120,8 @@ def run(
         with session.interruptible():
             session.release()
     if session.cut:
-        echo(f"interrupted ({session.cut}): the items that are left are not run", err=True)
+        by = "interrupted" if session.signal is None else f"ended by {session.cut}"
+        echo(f"{by}: the items that are left are not run", err=True)
     session.close()
     outputs.write_lock(session)
     _show(session, as_json)
