@@ -346,11 +346,7 @@ class KitSession:
             self.tested.kill()
 
     def exit_code(self, own: int = 0) -> int:
-        """Return the run's exit code, of which a crash outside all items makes 1.
-
-        Args:
-            own: What the run would end with if nothing is wrong.
-        """
+        """Return the run's exit code, of which a crash outside all items makes 1."""
         if self.signal is not None:
             return 128 + self.signal
         return 1 if self.crash is not None else self.account.exit_code(own)
