@@ -16,7 +16,7 @@ from typing import Any, Final, final
 import pytest
 
 from hettest import items as ours
-from hettest import narrowing, options, registration, replaying, workers
+from hettest import narrowing, options, registration, workers
 from hettest.bench.hooks import AsBenchmarks, with_timing
 from hettest.errors import BackendCrash, HettestError, MissingDevice, UsageError
 from hettest.files import cleaned, encodable, printable
@@ -282,6 +282,8 @@ def pytest_runtest_makereport(
         if record is not None:
             report.hettest = with_timing(item, record).to_json()  # type: ignore[attr-defined]
         if report.failed and ours.case_of(item) is None:
+            from hettest import replaying
+
             again = printable(replaying.line(item, item.config.stash[KEY]))
             report.sections.append(("run it again", again))
     return report

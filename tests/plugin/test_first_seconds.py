@@ -28,10 +28,10 @@ def pytest_unconfigure():
 KIT = """
 account backend backend.calls backend.device backend.discovery backend.exact backend.facts
 backend.guard backend.listing backend.naming backend.progress backend.protocol bench bench.hooks
-capability devicemap errors files files.text files.writing fixtures golden items limits locks
-narrowing options outcome patterns plugin ran registration report report.content report.counting
-report.legend report.summary report.text report.undeclared runner runner.asked runner.subject
-session tested waivers waivers.model workers
+capability devicemap errors files files.text files.writing fixtures golden items ledger limits
+locks narrowing options outcome outputs patterns phases plugin ran registration replaying report
+report.content report.counting report.legend report.summary report.text report.undeclared run_end
+runner runner.asked runner.subject session termination tested waivers waivers.model workers
 """
 REFERENCE = """
 arrays arrays.array arrays.memory arrays.namespace

@@ -16,8 +16,8 @@ from hettest.corpus import case_files, corpus_root
 from hettest.devicemap import parse_devices
 from hettest.errors import BackendCrash, ProtocolBreach, UsageError
 from hettest.isolation import Isolated
-from hettest.options import CAN_ISOLATE, DEFAULT_BACKEND
 from hettest.ledger import INCOMPLETE
+from hettest.options import CAN_ISOLATE, DEFAULT_BACKEND
 from hettest.report.content import environment
 from hettest.runner.asked import Asked
 from hettest.runner.subject import InProcess, Subject
