@@ -45,6 +45,7 @@ ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
         "conformance_table": "writes the pages of other engines",
         "chain_speed": "needs apache-tvm",
         "corpus_cold": "takes minutes",
+        "judging": "takes minutes",
         "leaves": "measures nothing",
         "model_speed": "takes minutes: every real model beside onnxruntime",
         "peers": "takes minutes, and writes a page of its own",

@@ -198,11 +198,14 @@ def _resize(call: Operands) -> Estimate:
             value, carried = np.take(value, place, number), np.take(carried, place, number)
             size, own = np.take(size, place, number), np.take(own, place, number)
         else:
-            share = np.abs(matrix)
-            carried = along(share, carried)
-            own = along(share, own) + along(wobble + 8 * share, size) * u
-            value, size = along(matrix, value), along(share, size)
-            endless = along(reach, endless)
+            share, value = np.abs(matrix), along(matrix, value)
+            endless = along(reach, endless) if np.any(endless) else np.zeros(value.shape)
+            if call.rounding.is_random:
+                own = carried = np.zeros(value.shape)
+            else:
+                carried = along(share, carried) if np.any(carried) else np.zeros(value.shape)
+                own = along(share, own) + along(wobble + 8 * share, size) * u
+                size = along(share, size)
         line = outside.reshape((-1,) + (1,) * (x.value.ndim - 1 - number))
         beyond = beyond | line
     if not exact:  # an infinity with weights that cancel, or with a rounded 0, is left open

@@ -52,6 +52,8 @@ def _scatter(call: Operands, updates: _Updates) -> Estimate:
             return exactly(call, made, error, x.dtype)
         if reduction not in ("add", "mul"):
             return call.rounding.exact(made, error, x.dtype)
+        if call.rounding.is_random:
+            return call.rounding.result(made, x.dtype, own=np.zeros(()))
         own = _own(x, reduction, old, updates.targets, value).reshape(x.value.shape)
         moves = None if error is None else (lambda: error)
         return call.rounding.result(made, x.dtype, own=own, propagated=moves, rounded=False)
@@ -94,7 +96,7 @@ def _own(x: Estimate, reduction: str, old: Wide, targets: Wide, new: Wide) -> Wi
     counts = np.bincount(targets, minlength=len(old))
     if counts.size and int(np.max(counts)) > ROUNDS:
         sizes = _combined(reduction, np.abs(old), targets, np.abs(new))
-        return np.where(np.isfinite(sizes), sizes, 0.0) * (counts * step)[:, None]
+        return np.asarray(np.where(np.isfinite(sizes), sizes, 0.0) * (counts * step)[:, None])
     made, own = old.copy(), np.zeros(old.shape)
     for chosen in _rounds(targets):
         places = targets[chosen]

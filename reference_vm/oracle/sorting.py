@@ -96,10 +96,9 @@ def _fits(seen: Wide | None, own: Wide) -> bool:
 def _distinct(values: Wide, axis: int, ordered: bool) -> tuple[Wide, Wide, Wide]:
     """Return where each distinct item first stands, which one each item is, and how many."""
     _, codes = np.unique(values, return_inverse=True)
-    table = np.moveaxis(np.asarray(codes).reshape(values.shape), axis, 0)
-    rows = (
-        table.reshape(table.shape[0], -1) if table.size else np.zeros((table.shape[0], 1), np.int64)
-    )
+    table: Wide = np.moveaxis(np.asarray(codes).reshape(values.shape), axis, 0)
+    count = table.shape[0]
+    rows = table.reshape(count, -1) if table.size else np.zeros((count, 1), np.int64)
     _, index, inverse, counts = np.unique(
         rows, axis=0, return_index=True, return_inverse=True, return_counts=True
     )

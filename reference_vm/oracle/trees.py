@@ -1,10 +1,10 @@
-"""What decision trees mean: each row is followed from root to leaf, one tree after the other."""
+"""What decision trees mean: each row is followed from root to leaf, all trees and rows at once."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, final
 
@@ -20,7 +20,7 @@ _ASKS: Final[tuple[Callable[[Any, Any], Any], ...]] = (
 
 
 @final
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Trees:
     """The tables of an ensemble, by the names of the operands."""
 
@@ -34,79 +34,86 @@ class _Trees:
     starts: Wide
     targets: Wide
     weights: Wide
-    close: bool = field(default=False, init=False)
-    """Whether a node was met whose answer an operand's error could tip."""
 
-    def leaf(self, root: int, row: Wide, errors: Wide) -> int:
-        """Return the leaf that a row reaches from a root."""
-        node, steps = root, 0
-        while node >= 0:
+    def leaves(self, x: Estimate) -> tuple[Wide, Wide]:
+        """Return the leaf of each row in each tree, and the rows that errors could lead astray."""
+        rows = x.value.shape[0]
+        nodes = np.broadcast_to(self.roots.astype(np.int64), (rows, len(self.roots))).copy()
+        close = np.zeros(rows, np.bool_)
+        steps = 0
+        while np.any(nodes >= 0):
             if steps > len(self.features):
                 raise DataError("index-out-of-range", "tree_ensemble: the nodes form a cycle")
-            node, steps = self._next(node, row, errors), steps + 1
-        return -1 - node
+            row, tree = np.nonzero(nodes >= 0)
+            nodes[row, tree], near = self._next(nodes[row, tree], row, x)
+            close[row[near]] = True
+            steps += 1
+        return -1 - nodes, close
 
-    def _next(self, node: int, row: Wide, errors: Wide) -> int:
-        feature = _index("feature", self.features[node], 0, len(row))
-        value, threshold = row[feature], self.thresholds[node]
-        holds = bool(_ASKS[_index("mode", self.modes[node], 0, len(_ASKS))](value, threshold))
-        holds = holds or bool(self.missing[node] and np.isnan(value))
-        if errors[feature] and abs(value - threshold) <= errors[feature]:
-            self.close = True
-        chosen = self.yes[node] if holds else self.no[node]
-        return _index("node", chosen, 1 - len(self.starts), len(self.features))
+    def _next(self, nodes: Wide, row: Wide, x: Estimate) -> tuple[Wide, Wide]:
+        """Return the nodes that follow, and which answers an error could tip."""
+        feature = _checked("feature", self.features[nodes], 0, x.value.shape[1])
+        mode = _checked("mode", self.modes[nodes], 0, len(_ASKS))
+        value, error = x.value[row, feature], x.errors[row, feature]
+        threshold = self.thresholds[nodes]
+        holds = np.choose(mode, [ask(value, threshold) for ask in _ASKS]).astype(np.bool_)
+        holds |= self.missing[nodes].astype(np.bool_) & np.isnan(value)
+        near = (error > 0) & (np.abs(value - threshold) <= error)
+        chosen = np.where(holds, self.yes[nodes], self.no[nodes])
+        return _checked("node", chosen, 1 - len(self.starts), len(self.features)), near
 
-    def entries(self, leaf: int) -> list[tuple[int, Any]]:
-        """Return the targets and weights of a leaf."""
-        whole = range(int(self.starts[leaf]), int(self.starts[leaf + 1]))
-        return [(int(self.targets[entry]), self.weights[entry]) for entry in whole]
+    def entries(self, leaves: Wide) -> tuple[Wide, Wide]:
+        """Return the entries of leaves, one leaf after the other, and of which leaf each is."""
+        first = self.starts[leaves].astype(np.int64)
+        counts = np.maximum(self.starts[leaves + 1].astype(np.int64) - first, 0)
+        which = np.repeat(np.arange(leaves.size), counts)
+        within = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return first[which] + within, which
 
 
-def _index(what: str, found: Any, low: int, high: int) -> int:
-    if not low <= found < high:
-        message = f"tree_ensemble: {what} {int(found)} is outside [{low}, {high - 1}]"
+def _checked(what: str, found: Wide, low: int, high: int) -> Wide:
+    whole = np.asarray(found).astype(np.int64)
+    wrong = (whole < low) | (whole >= high)
+    if np.any(wrong):
+        message = f"tree_ensemble: {what} {int(whole[wrong][0])} is outside [{low}, {high - 1}]"
         raise DataError("index-out-of-range", message)
-    return int(found)
+    return whole
 
 
 def _tree_ensemble(call: Operands) -> Estimate:
     x, trees = call[0], _Trees(*(call[i].value for i in range(1, 11)))
     targets, aggregate = int(call.attrs["targets"]), str(call.attrs["aggregate"])
-    for node in np.concatenate([trees.roots, trees.yes, trees.no]):
-        _index("node", node, 1 - len(trees.starts), len(trees.features))
-    for target in trees.targets:
-        _index("target", target, 0, targets)
+    for nodes in (trees.roots, trees.yes, trees.no):
+        _checked("node", nodes, 1 - len(trees.starts), len(trees.features))
+    _checked("target", trees.targets, 0, targets)
+    leaves, close = trees.leaves(x)
+    entry, which = trees.entries(np.ravel(leaves))
+    place = (which // max(1, leaves.shape[1]), trees.targets[entry].astype(np.int64))
     shape = (x.value.shape[0], targets)
-    value, size = np.zeros(shape, x.value.dtype), np.zeros(shape)
-    undecided = np.zeros(shape, np.bool_)
-    for number, (row, errors) in enumerate(zip(x.value, x.errors, strict=True)):
-        trees.close = False
-        said: list[list[Any]] = [[] for _ in range(targets)]
-        for root in trees.roots:
-            for target, weight in trees.entries(trees.leaf(int(root), row, errors)):
-                said[target].append(weight)
-        undecided[number] = trees.close
-        for target, weights in enumerate(said):
-            value[number, target] = _joined(weights, aggregate, len(trees.roots))
-            size[number, target] = float(np.sum(np.abs(weights)))
+    value = _joined(shape, place, trees.weights[entry], aggregate, len(trees.roots))
+    size = np.zeros(shape)
+    np.add.at(size, place, np.abs(trees.weights[entry]).astype(np.float64))
     slack = size * unit(x.dtype) * (len(trees.roots) + 2)
-    undecided |= any(call[i].error is not None and np.any(call[i].error) for i in range(1, 11))
+    undecided = np.broadcast_to(close[:, None], shape)
+    if any(call[i].error is not None and np.any(call[i].errors) for i in range(1, 11)):
+        undecided = np.ones(shape, np.bool_)
     own = np.where(undecided, np.inf, 0.0 if aggregate in ("min", "max") else slack)
-    return call.rounding.result(value, x.dtype, own=np.asarray(own))
+    return call.rounding.result(value.astype(x.value.dtype), x.dtype, own=np.asarray(own))
 
 
-def _joined(weights: Sequence[Any], aggregate: str, trees: int) -> Any:
-    if not weights:
-        return 0
-    match aggregate:
-        case "min":
-            return min(weights)
-        case "max":
-            return max(weights)
-        case "average":
-            return sum(weights) / trees
-        case _:
-            return sum(weights)
+def _joined(
+    shape: tuple[int, ...], place: tuple[Wide, Wide], weights: Wide, aggregate: str, trees: int
+) -> Wide:
+    """Return what the entries of each row and target come to; 0 where there are none."""
+    if aggregate in ("min", "max"):
+        joined = np.full(shape, np.inf if aggregate == "min" else -np.inf, weights.dtype)
+        (np.minimum if aggregate == "min" else np.maximum).at(joined, place, weights)
+        some = np.zeros(shape, np.bool_)
+        some[place] = True
+        return np.where(some, joined, 0)
+    joined = np.zeros(shape, weights.dtype)
+    np.add.at(joined, place, weights)
+    return joined / trees if aggregate == "average" else joined
 
 
 MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType({"tree_ensemble": _tree_ensemble})
