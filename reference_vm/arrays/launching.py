@@ -15,7 +15,7 @@ from reference_vm.diagnostics import CompileError, DataError
 from reference_vm.ops.catalog import OPS
 from reference_vm.ops.typing import infer_call
 from reference_vm.targets.numpy import LibraryKernel
-from reference_vm.types import ShapeType, TensorType, TupleType, Type
+from reference_vm.types import Attrs, ShapeType, TensorType, TupleType, Type
 from reference_vm.types.arrays import from_numpy
 
 
@@ -28,9 +28,9 @@ def call(device: DeviceApi, name: str, operands: Sequence[Given], **attrs: Any) 
     """
     op = OPS[name]
     types = [_type(operand) for operand in operands]
-    contents = [tuple(o.tolist()) if _is_known(o) else None for o in operands]
+    contents = [_content(operand) for operand in operands]
     try:
-        typed = infer_call(op, types, attrs, contents)
+        typed = infer_call(op, types, Attrs(attrs), contents)
     except CompileError as error:
         kind = TypeError if "dtype" in error.diagnostics[0].code else ValueError
         raise kind(f"{error.diagnostics[0].message}, on {device.name}") from error
@@ -52,8 +52,11 @@ def call(device: DeviceApi, name: str, operands: Sequence[Given], **attrs: Any) 
         raise ValueError(f"{name}, on {device.name}: {error}") from error
 
 
-def _is_known(operand: Given) -> bool:
-    return isinstance(operand, np.ndarray) and operand.ndim == 1
+def _content(operand: Given) -> tuple[int, ...] | None:
+    """Return what lies in a vector on the host, such as a shape; ``None`` for other operands."""
+    if isinstance(operand, np.ndarray) and operand.ndim == 1:
+        return tuple(operand.tolist())
+    return None
 
 
 def _type(operand: Given) -> Type | None:

@@ -237,7 +237,7 @@ RENAMED |= {"bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_sh
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY, *FOLDS])
 def test_every_function_is_as_numpys(name: str) -> None:
-    operands = [FLOATS + 2 if name == "acosh" else FLOATS, FLOATS + 1]
+    operands: list[Any] = [FLOATS + 2 if name == "acosh" else FLOATS, FLOATS + 1]
     if name.startswith("bitwise"):
         operands = [COUNTS, COUNTS]
     if name.startswith("logical") or name in ("all", "any"):
