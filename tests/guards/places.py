@@ -12,8 +12,10 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from types import FrameType
@@ -25,7 +27,7 @@ SYSTEM: Final = (
 )
 """What belongs to the machine: everybody may look there, nobody may write."""
 
-WRITTEN: Final = frozenset(("/dev/null", "/dev/tty", "/dev/ptmx"))
+WRITTEN: Final = frozenset(("/dev/full", "/dev/null", "/dev/ptmx", "/dev/tty"))
 """Files that may be opened for writing, since nothing is kept of it."""
 
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -93,6 +95,9 @@ def watch(places: Callable[[], Places], note: Callable[[str], None]) -> None:
             if function in able:
                 able.add(asking)
         setattr(os, name, asking)
+    opening = _opening(os.open, watcher)
+    os.supports_dir_fd.add(opening)
+    setattr(os, "open", opening)  # noqa: B010 - mypy takes no other function for it
 
 
 @final
@@ -100,8 +105,8 @@ class _Watcher:
     def __init__(self, places: Callable[[], Places], note: Callable[[str], None]) -> None:
         self.places = places
         self.note = note
-        self.busy = False
-        """What is touched while it looks is its own."""
+        self.own = threading.local()
+        """Says of each thread whether it is looking: what it touches meanwhile is its own."""
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -116,9 +121,12 @@ class _Watcher:
             self.look(arguments[0], "listed", writes=False)
 
     def look(self, path: object, doing: str, *, writes: bool) -> None:
-        if self.busy or not isinstance(path, str | bytes | os.PathLike):
+        if self.is_busy or not isinstance(path, str | bytes | os.PathLike):
             return  # a descriptor was opened before
-        self.busy = True
+        with self.apart():
+            self._look(path, doing, writes=writes)
+
+    def _look(self, path: str | bytes | os.PathLike[Any], doing: str, *, writes: bool) -> None:
         try:
             if not writes and _is_a_package_asking():
                 return
@@ -128,8 +136,19 @@ class _Watcher:
                 self.note(f"{doing} {full}\n{_where()}")
         except (OSError, ValueError):
             return  # the folder is gone, or the path cannot be: nothing is there to be touched
+
+    @property
+    def is_busy(self) -> bool:
+        return getattr(self.own, "busy", False)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Do something that is not looked at."""
+        self.own.busy = True
+        try:
+            yield
         finally:
-            self.busy = False
+            self.own.busy = False
 
 
 def _asking(function: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
@@ -140,6 +159,27 @@ def _asking(function: Callable[..., Any], look: Callable[..., None]) -> Callable
         return function(path, *args, **options)
 
     return ask
+
+
+def _opening(function: Callable[..., int], watcher: _Watcher) -> Callable[..., int]:
+    """Return `os.open` that looks at a path within an open folder, which its event leaves out."""
+
+    @wraps(function)
+    def open_(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if dir_fd is None or watcher.is_busy:
+            return function(path, flags, mode, dir_fd=dir_fd)
+        with watcher.apart():
+            try:
+                folder = os.readlink(f"/proc/self/fd/{dir_fd}")
+            except OSError:
+                folder = None  # there is no /proc, or no such descriptor
+        if folder is not None:
+            whole = os.path.join(folder, os.fsdecode(path))
+            watcher.hear("open", (whole, None, flags))
+        with watcher.apart():
+            return function(path, flags, mode, dir_fd=dir_fd)
+
+    return open_
 
 
 def _is_a_package_asking() -> bool:

@@ -49,9 +49,11 @@ def is_there(need: str) -> bool:
             return shutil.which(name) is not None
         case "system":
             return name in (os.name, sys.platform)
+        case "user":
+            return hasattr(os, "geteuid") and (os.geteuid() == 0) == (name == "root")
         case "device":
             return describe(DeviceName.parse(name)).available
-    raise ValueError(f"{FILE} says {need!r}, expected package, program, device or system")
+    raise ValueError(f"{FILE} says {need!r}, expected package, program, device, system or user")
 
 
 def _major(package: str) -> int:

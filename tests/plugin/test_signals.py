@@ -60,11 +60,22 @@ def until(done: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def _heed_signals() -> None:
+    """Undo what a shell in the background or ``nohup`` ignores, which a process inherits."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def signalled(folder: Path, line: list[str], *numbers: int, **env: str) -> Session:
     """Run a command, send it signals when a test waits, and return how it ended."""
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
-            line, cwd=folder, env=environment(**env), stdout=output, stderr=subprocess.STDOUT
+            line,
+            cwd=folder,
+            env=environment(**env),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=_heed_signals,
         )
         try:
             until(lambda: (folder / "waits").exists() or process.poll() is not None)

@@ -37,8 +37,13 @@ def _own_scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def holder(folder: Path, scope: object = "other", user: int | None = None) -> subprocess.Popen[str]:
-    """Return a process that holds ``npu:0`` until its input ends."""
+def holder(
+    folder: Path, scope: object = "other", user: int | None = None, within: Path | None = None
+) -> subprocess.Popen[str]:
+    """Return a process that holds ``npu:0`` until its input ends.
+
+    It begins within a folder, from which another user reaches ``folder`` though not what is above.
+    """
     process = subprocess.Popen(
         [
             sys.executable,
@@ -51,6 +56,7 @@ def holder(folder: Path, scope: object = "other", user: int | None = None) -> su
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        cwd=within,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
@@ -213,13 +219,11 @@ def test_what_belongs_to_somebody_else_is_refused(what: str, tmp_path: Path) -> 
 @needs_linux
 @needs_root
 def test_two_users_exclude_each_other(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o711)
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     os.chown(theirs, NOBODY, NOBODY)
 
-    with holder(theirs, scope=tmp_path, user=NOBODY) as process:
+    with holder(Path(), scope=tmp_path, user=NOBODY, within=theirs) as process:
         told = busy(DeviceLocks(tmp_path / "ours", 0.2))
         process.communicate("")
 
