@@ -179,7 +179,7 @@ class RunEnd:
     def _print(self, out: pytest.TerminalReporter) -> None:
         """Say how the items ended, if devices were named; a missing device is always said.
 
-        So is what was timed, and what was to be timed and was not.
+        So is what was required of the run, and what was timed, or was to be timed and was not.
         """
         kit = self.kit
         if kit.usage is not None:
@@ -192,7 +192,8 @@ class RunEnd:
         for line in timed:
             _say(out, line)
         missed = any(r.outcome is Outcome.NOT_RUN for r in kit.ledger.in_order())
-        if kit.usage is not None or not (kit.options.devices or (missed and self.code is not None)):
+        settled = self.code is not None and (missed or kit.must_be_settled)
+        if kit.usage is not None or not (kit.options.devices or settled):
             return
         if self.code is not None:
             self._print_ends(out)
@@ -203,7 +204,8 @@ class RunEnd:
 
     def _print_ends(self, out: pytest.TerminalReporter) -> None:
         kit = self.kit
-        if kit.ledger.records or kit.ledger.deselected or kit.unfinished:
+        counted = kit.ledger.records or kit.ledger.deselected or kit.unfinished
+        if counted or kit.must_be_settled:
             from hettest.report.text import lines
 
             out.section("hettest")
