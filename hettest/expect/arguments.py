@@ -21,7 +21,7 @@ def check(situation: Situation) -> Iterator[Clause]:
     kept, found = _kept(situation), situation.ownership()
     if not kept and found.overwritten is None:
         return
-    wrong = list(_wrong(kept, found))
+    wrong = [*_wrong(kept, found), *_overwritten(found)]
     if wrong:
         yield Clause("arguments", Status.FAILED, "\n".join(wrong))
     else:
@@ -48,5 +48,8 @@ def _wrong(kept: Mapping[int, str], found: Ownership) -> Iterator[str]:
         for result, argument in sorted(found.shared):
             if argument == number:
                 yield f"result {result} lies in the memory of {name}"
+
+
+def _overwritten(found: Ownership) -> Iterator[str]:
     for result in sorted(found.overwritten or ()):
         yield f"result {result} of the run before was written to"

@@ -15,7 +15,7 @@ After::
 
 What only a placed item moves becomes a name of its own, so that it goes when nobody takes the item
 (``eliminate-dead-code``). A tuple that an operator, a call or a branch makes is taken apart where
-a second name of it is placed, and only there.
+a second name of it is placed, and only there; elsewhere its items are taken from its first name.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ class _Resolver:
     items: dict[Var, tuple[Var, ...]] = field(default_factory=dict)
     """The items of each tuple that is known by item."""
 
+    first_names: dict[Var, Var] = field(default_factory=dict)
+    """The first name of each other tuple that has several."""
+
     def run(self, function: Function) -> Function:
         return replace(function, body=rewrite.rebuild(function.body, self._binding, {}))
 
@@ -61,6 +64,9 @@ class _Resolver:
         if isinstance(value, Project) and value.tuple in self.items:
             item = self.items[value.tuple][value.index]
             return self._binding(replace(binding, value=Alias(item, value.span)))
+        if isinstance(value, Project) and value.tuple in self.first_names:
+            first = self.first_names[value.tuple]
+            return (replace(binding, value=replace(value, tuple=first)),)
         if isinstance(value, MakeTuple):
             return self._put_together(binding, value.items)
         if isinstance(value, Alias) and isinstance(binding.var.type, TupleType):
@@ -88,6 +94,9 @@ class _Resolver:
         if moves_nothing(binding):
             if alias.var in self.items:
                 self.items[binding.var] = self.items[alias.var]
+            else:
+                first = self.first_names.get(alias.var, alias.var)
+                self.first_names[binding.var] = first
             return (binding,)
         type_, whole = binding.var.type, alias.var.type
         assert isinstance(type_, TupleType)

@@ -151,7 +151,7 @@ ALONE: Final = (
         "earlier results",
         "results of an earlier run stay as they were",
         "returns-in-the-same-memory",
-        Replacement(arguments, "_changed", _nothing),
+        Replacement(arguments, "_overwritten", _nothing),
     ),
     Removal(
         "meter",
