@@ -193,7 +193,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         name = ours.id_of(item)
         kit.ledger.select(name, ours.level_of(item), times[name])
         kit.nodes[item.nodeid] = name
-    workers.save(session.config)
+    workers.announce(session.config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -252,13 +252,13 @@ class RunEnd:
         self.controller.settle()
         self._settle(pytest.ExitCode.TESTS_FAILED)
         self._print_in_place_of_pytest()
-        print(f"\nhettest: the run ends here: {why}", file=sys.stderr, flush=True)
+        print(f"\nhettest: the run ends here: {one_line(why)}", file=sys.stderr, flush=True)
         sys.stdout.flush()
 
     def _end_child(self, node: str) -> None:
         """End a forked child that came back out of the test which forked it."""
         print(
-            f"hettest: {node} forked, and the child came back out of the test; it ends here",
+            f"hettest: {one_line(node)} forked, and the child came back out of the test; it ends here",
             file=sys.__stderr__,
             flush=True,
         )

@@ -19,6 +19,8 @@ from typing import Any, Final, final
 
 import pytest
 
+from hettest.errors import UsageError
+from hettest.files import write_text
 from hettest.session import KEY, KitSession
 
 _FOLDER: Final = "hettest_folder"
@@ -48,15 +50,14 @@ def output_of(kit: KitSession) -> dict[str, Any]:
     }
 
 
-def save(config: pytest.Config) -> None:
+def announce(config: pytest.Config) -> None:
     """Let the controller know what this process is to run, if it is a worker."""
     given: Mapping[str, Any] = getattr(config, "workerinput", {})
     if _FOLDER not in given:
         return
     path = Path(given[_FOLDER], f"{given['workerid']}.json")
-    with suppress(OSError):  # a worker elsewhere, or a full disk: the controller says so
-        path.with_suffix(".new").write_text(json.dumps(output_of(config.stash[KEY])), "utf-8")
-        os.replace(path.with_suffix(".new"), path)
+    with suppress(UsageError):  # a worker elsewhere, or a full disk: the controller says so
+        write_text(path, json.dumps(output_of(config.stash[KEY])))
 
 
 def merge(kit: KitSession, output: Mapping[str, Any], times: int = 1) -> None:

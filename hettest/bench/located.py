@@ -47,13 +47,14 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     @classmethod
-    def load(cls, path: Path, repair: str, *, before: str = "") -> Document:
+    def load(cls, path: Path, repair: str, *, before: str = "", words: bool = False) -> Document:
         """Return what the file holds, of any shape.
 
         Args:
             path: The file.
             repair: What was expected, for whoever gave another file.
             before: What stands before the JSON: of a script, ``window.DATA = ``.
+            words: Whether the tool that wrote it writes ``NaN`` and ``Infinity``.
 
         Raises:
             StoredError: There is no such file, or it holds no JSON; with the line.
@@ -62,7 +63,7 @@ class Document:
             text = read_text(path)
             if before:
                 text = _without(path, text, before)
-            return cls(path, text, parse_json(text, path))
+            return cls(path, text, parse_json(text, path, words=words))
         except DocumentError as error:
             message = f"{error.problem.message}; {repair}"
             raise StoredError([replace(error.problem, message=message)]) from error

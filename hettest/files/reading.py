@@ -5,7 +5,8 @@ size, each key once, each number one that 64 bits hold. `json` and `tomllib` let
 they do not fails there in ways that name no place: an integer of 5,000 digits, a thousand brackets.
 
 ====================  ==============================================================
-a number of JSON      finite; integers to `DIGITS` digits. ``NaN``, ``1e400``: refused
+a number of JSON      finite; integers to `DIGITS` digits. ``1e400``: refused, and so is
+                      ``NaN`` but of tools that are known to write it
 a number of TOML      likewise, but ``inf`` and ``nan`` may be written as words
 a time                between `FIRST` and `LAST`, by `time_of` and `time_at`
 ====================  ==============================================================
@@ -84,12 +85,13 @@ def decoded(data: bytes, name: str | Path) -> str:
         _refuse(name, line, f"byte {data[error.start]:#04x} is not UTF-8", error)
 
 
-def parse_json(text: str, name: str | Path) -> Any:
+def parse_json(text: str, name: str | Path, *, words: bool = False) -> Any:
     """Return the data of a JSON text.
 
     Args:
         text: All of it.
         name: What messages call it.
+        words: Whether ``NaN`` and ``Infinity`` are numbers, for documents of tools that write them.
 
     Raises:
         DocumentError: It is no JSON, or more than this lets in; with the line.
@@ -99,7 +101,7 @@ def parse_json(text: str, name: str | Path) -> Any:
             text,
             parse_int=_integer,
             parse_float=_number,
-            parse_constant=_no_number,
+            parse_constant=float if words else _no_number,
             object_pairs_hook=_object,
         )
     except json.JSONDecodeError as error:

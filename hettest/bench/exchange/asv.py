@@ -52,7 +52,7 @@ def read(path: Path) -> tuple[StoredRun, ...]:
     files = sorted(_files(path)) if path.is_dir() else [path]
     if not files:
         raise UsageError(f"{path}: holds no results of asv, {_REPAIR}")
-    runs = [_Reader(Document.load(file, _REPAIR), _units(file)).run() for file in files]
+    runs = [_Reader(Document.load(file, _REPAIR, words=True), _units(file)).run() for file in files]
     return tuple(sorted(runs, key=lambda run: run.when or datetime.min.replace(tzinfo=UTC)))
 
 

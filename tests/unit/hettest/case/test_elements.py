@@ -35,7 +35,6 @@ def problems(folder: Path) -> list[str]:
         ('dtype = "f16", shape = [1], data = [65536]', "65536 overflows f16"),
         ('dtype = "bf16", shape = [1], fill = 1e39', "1e+39 overflows bf16"),
         ('dtype = "f32", shape = [1], data = [-1e39]', "-1e+39 overflows f32"),
-        (f'dtype = "f64", shape = [1], data = [1{"0" * 400}]', "(401 digits) overflows f64"),
         ('dtype = "f32", shape = [4], hex = "00"', "found 1 bytes, expected 16 for f32[4]"),
         ('dtype = "f32", shape = [2, 2], data = [1]', "found 1 elements, expected 4 for [2, 2]"),
         ('dtype = "f32", shape = [1000000, 1000], fill = 1', "has 1000000000 elements"),
@@ -99,7 +98,7 @@ def test_what_is_just_in_range_is_read(tmp_path: Path, written: str) -> None:
     [
         (b'format = 1\nsummary = "\xff"\n', "name.toml:2: byte 0xff is not UTF-8"),
         (b"x = " + b"[" * 20000, "name.toml: is nested too deeply"),
-        (b"x = 1" + b"0" * 5000, "name.toml: Exceeds the limit"),
+        (b"x = 1" + b"0" * 5000, "name.toml:1: found an integer of more than 40 digits"),
         (text().replace(A, "[" * 900 + "]" * 900).encode(), "name.toml: is nested too deeply"),
         (text().replace("level   = 3", "level = 2.0").encode(), "2.0 is not of type 'integer'"),
         (text(tail="[sweep]\nd = []\n").encode(), "sweep.d: has no values"),

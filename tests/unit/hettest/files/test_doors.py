@@ -28,13 +28,15 @@ SPEAKERS: Final[Mapping[str, str]] = {
     "cli/bench_tables.py": "tables, of cells that are clean",
     "cli/progress.py": "a bar, of words of our own",
     "levels/freeze.py": "of words of our own, for whoever makes profiles",
-    "plugin.py": "the door to pytest's terminal",
+    "cli/main.py": "of words of our own, when a signal ends a command",
+    "run_end.py": "the door to pytest's terminal, and cleaned lines as a process ends at once",
 }
 """Who writes to a terminal, and why."""
 
 PARSERS: Final[Mapping[str, str]] = {
     "files/reading.py": "the door",
     "case/json_lines.py": "a string of a text that is known to be valid",
+    "workers.py": "what a worker of the same run wrote of itself",
     "isolation/frames.py": "what another process answers, of a bounded size",
 }
 """Who reads JSON or TOML, and why."""

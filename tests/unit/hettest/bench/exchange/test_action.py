@@ -96,7 +96,7 @@ def test_of_paired_benchmarks_ratio_and_speedup_can_be_shown() -> None:
             ":1",
             "found '{\\n  \"lastUpdate\": 157396812309' at the start, expected",
         ),
-        ('"repoUrl":', '"repoUrl"', ":3", "found no JSON, Expecting ':' delimiter"),
+        ('"repoUrl":', '"repoUrl"', ":3", "found no JSON: Expecting ':' delimiter"),
     ],
 )
 def test_a_malformed_history_says_line_and_key(
