@@ -257,11 +257,8 @@ class RunEnd:
 
     def _end_child(self, node: str) -> None:
         """End a forked child that came back out of the test which forked it."""
-        print(
-            f"hettest: {one_line(node)} forked, and the child came back out of the test; it ends here",
-            file=sys.__stderr__,
-            flush=True,
-        )
+        why = "forked, and the child came back out of the test; it ends here"
+        print(f"hettest: {one_line(node)} {why}", file=sys.__stderr__, flush=True)
         os._exit(1)
 
 
