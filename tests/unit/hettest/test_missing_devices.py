@@ -38,7 +38,7 @@ ASKING: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
 """The commands that use a backend, and how each is asked to."""
 
 WITHOUT_A_BACKEND = {
-    *("list", "report", "export", "backend new", "case check", "waive add"),
+    *("list", "report", "export", "explain", "backend new", "case check", "waive add"),
     *("conformance verify", "conformance diff", "conformance pack"),
     *("bench compare", "bench gate", "bench trend", "bench export", "bench import"),
 }
