@@ -1,4 +1,8 @@
-"""Random quantized programs: floats, quantized and multiplied as integers, scaled, and again."""
+"""Random quantized programs: floats, quantized and multiplied as integers, scaled, and again.
+
+Many of the floats lie at ties of the scale that they are quantized by, so that their own rounding
+decides which integers they become.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +68,25 @@ class Writer:
             found = self.let(f"add({found}, {self.floats(columns, scale=0.1)})")
         return found
 
+    def tied(self, x: str, columns: int) -> tuple[str, str]:
+        """Return floats that are halves of a scale, 255 of which their range is, and the scale.
+
+        ``x`` is added zero times, so that what comes before is not dead.
+        """
+        grid = self.numbers.integers(0, 255, (ROWS, columns)) + 0.5
+        grid[0, :2] = 0, 255
+        halves = self.given(grid.astype(np.float32), f"f32[{ROWS}, {columns}]")
+        scale = self.positive(around=0.03)
+        factor = self.positive(around=1.0)
+        inverse = self.let(f"reciprocal({factor})")
+        scaled = self.let(f"multiply({halves}, {self.let(f'multiply({scale}, {factor})')})")
+        none = self.let(f"multiply({x}, {self.given(np.zeros((), np.float32), 'f32[]')})")
+        return self.let(f"add({self.let(f'multiply({scaled}, {inverse})')}, {none})"), scale
+
     def dynamic(self, x: str, columns: int, wide: int) -> str:
         """Quantize by the operand's own range, and multiply by weights."""
+        if self.random.random() < 0.4:
+            x, _ = self.tied(x, columns)
         tuple_ = self.let(f"dynamic_quantize_linear({x})")
         values, scale, zero = (self.let(f"{tuple_}[{part}]") for part in range(3))
         dtype = self.random.choice(("i8", "u8"))
@@ -91,6 +112,9 @@ class Writer:
     def static(self, x: str, columns: int) -> str:
         """Quantize by given scales and back."""
         scale, zero, attrs, dtype = self.parameters(columns)
+        if self.random.random() < 0.4:
+            x, scale = self.tied(x, columns)
+            zero, attrs, dtype = self.zero_point("u8"), "", "u8"
         values = self.let(f"quantize_linear({x}, {scale}, {zero}{attrs})")
         self.shown[values] = f"{dtype}[{ROWS}, {columns}]"
         return self.let(f"dequantize_linear({values}, {scale}, {zero}{attrs})")

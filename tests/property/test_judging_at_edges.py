@@ -18,7 +18,7 @@ from tests.property.edge_programs import program
 from tests.property.judged_runs import broken, failures
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 1_000_000))
 def test_every_right_run_is_judged_right(seed: int) -> None:
     written = program(seed)

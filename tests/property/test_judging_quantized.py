@@ -21,7 +21,7 @@ from tests.property.quantized_programs import program
 SEEDS = st.integers(0, 1_000_000)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(SEEDS)
 def test_every_right_run_is_judged_right(seed: int) -> None:
     found = failures(program(seed))
