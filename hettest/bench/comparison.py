@@ -18,7 +18,7 @@ A benchmark of pytest-benchmark's own has nothing beside it: it is compared with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
@@ -26,6 +26,7 @@ from hettest.bench.change import Change, of_rounds, of_turns, of_values, represe
 from hettest.bench.measurement import Timings
 from hettest.bench.statistics import BAND, Verdict
 from hettest.bench.stored import Entry, StoredRun
+from hettest.patterns import fits
 
 Bands: TypeAlias = Callable[[str], float]
 """Says for a benchmark, by its name, which part slower or faster counts as the same."""
@@ -77,6 +78,11 @@ class Comparison:
     def of(self, verdict: Verdict | None) -> tuple[Row, ...]:
         """Return the rows with this verdict; with ``None``, those that cannot be compared."""
         return tuple(row for row in self.rows if row.verdict is verdict)
+
+    def without_missing(self, patterns: Collection[str]) -> Comparison:
+        """Return it without the missing benchmarks that fit one of the patterns."""
+        left = (n for n in self.missing if not any(fits(n, pattern) for pattern in patterns))
+        return replace(self, missing=tuple(left))
 
     @property
     def is_decided(self) -> bool:

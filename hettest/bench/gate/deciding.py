@@ -24,7 +24,6 @@ from hettest.bench.gate.limits import Limits
 from hettest.bench.measurement import Costs
 from hettest.bench.statistics import Verdict
 from hettest.bench.stored import StoredRun
-from hettest.patterns import fits
 
 FAILED: Final = 1
 INCOMPLETE: Final = 6
@@ -154,7 +153,7 @@ def decide(
     unmatched = limits.unmatched(costs)
     return Decision(
         findings=tuple(findings),
-        missing=tuple(n for n in first.comparison.missing if not _is_any(n, may_be_missing)),
+        missing=first.comparison.without_missing(may_be_missing).missing,
         new=first.comparison.new,
         unmatched=tuple(limit.place for limit in unmatched),
         strict=strict,
@@ -226,7 +225,3 @@ def _reasons(changes: Sequence[Change]) -> Sequence[str]:
         said = ", then ".join(str(change.verdict) for change in changes)
         return (f"measured {len(changes)} times: {said}",)
     return [change.reason for change in changes[-1:] if change.reason]
-
-
-def _is_any(name: str, patterns: Collection[str]) -> bool:
-    return any(fits(name, pattern) for pattern in patterns)

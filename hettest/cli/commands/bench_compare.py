@@ -18,7 +18,7 @@ from hettest.cli.output import echo, echo_json
 NAME = "compare"
 HELP = (
     "Compare two stored runs. Exit code: 0, 1 if something is slower, 2 usage, "
-    "6 if nothing can be said of any benchmark."
+    "6 if a benchmark is missing, or nothing can be said of any."
 )
 STORAGE = Annotated[
     Path, typer.Option("--storage", metavar="FOLDER", help="where pytest-benchmark stores runs")
@@ -26,6 +26,10 @@ STORAGE = Annotated[
 ACROSS = Annotated[
     bool,
     typer.Option("--across-machines", help="compare seconds of different machines too"),
+]
+MAY_BE_MISSING = Annotated[
+    list[str] | None,
+    typer.Option("--may-be-missing", metavar="PATTERN", help="need not run; repeatable"),
 ]
 
 
@@ -36,12 +40,14 @@ def run(
     band: Annotated[
         float, typer.Option("--band", min=0.0, help="which part slower or faster is the same")
     ] = BAND,
+    may_be_missing: MAY_BE_MISSING = None,
     across_machines: ACROSS = False,
     as_json: Annotated[bool, typer.Option("--json", help="print as JSON")] = False,
 ) -> None:
     require("hettest bench compare", "scipy")
     runs = [read(storage.find(name, folder)) for name in (then, now)]
     found = compare(*runs, bands=lambda name: band, across_machines=across_machines)
+    found = found.without_missing(may_be_missing or ())
     if as_json:
         echo_json(bench_tables.comparison_json(found))
     else:
@@ -52,10 +58,10 @@ def run(
 
 
 def exit_code(found: Comparison) -> int:
-    """Return 1 if anything is slower, 6 if nothing is known of any benchmark, else 0."""
+    """Return 1 if anything is slower, 6 if one is missing or nothing is known of any, else 0."""
     if found.of(Verdict.SLOWER):
         return 1
-    return 0 if found.is_decided else 6
+    return 0 if found.is_decided and not found.missing else 6
 
 
 def _print(found: Comparison) -> None:

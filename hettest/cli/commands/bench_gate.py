@@ -22,7 +22,7 @@ from hettest.bench.gate.measuring import Bench, Checkout, Unmeasured
 from hettest.bench.needs import require
 from hettest.bench.stored import read
 from hettest.cli import bench_tables
-from hettest.cli.commands.bench_compare import ACROSS, STORAGE
+from hettest.cli.commands.bench_compare import ACROSS, MAY_BE_MISSING, STORAGE
 from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
 
@@ -69,10 +69,7 @@ def run(
     timeout: Annotated[
         float, typer.Option("--timeout", min=1.0, help="seconds that one run may take")
     ] = 3600.0,
-    may_be_missing: Annotated[
-        list[str] | None,
-        typer.Option("--may-be-missing", metavar="PATTERN", help="need not run; repeatable"),
-    ] = None,
+    may_be_missing: MAY_BE_MISSING = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="exit with 6 if any benchmark is undecided")
     ] = False,

@@ -44,8 +44,11 @@ def test_compare_ends_with_what_it_found(
     same = str(write(tmp_path, run(paired("t.py::test_a", 0.9, seed=5), number=3)))
     other = str(write(tmp_path, run(plain("t.py::test_b"), number=4)))
 
-    assert hettest(monkeypatch, "bench", "compare", two[0], same) == 0
-    assert hettest(monkeypatch, "bench", "compare", two[1], two[0]) == 0  # faster
+    assert hettest(monkeypatch, "bench", "compare", same, same) == 0
+    faster = ("bench", "compare", two[1], two[0])
+    assert hettest(monkeypatch, *faster) == 6  # and one is missing
+    assert hettest(monkeypatch, *faster, "--may-be-missing=*::test_other") == 6
+    assert hettest(monkeypatch, *faster, "--may-be-missing=*::test_new") == 0
     assert hettest(monkeypatch, "bench", "compare", two[0], other) == 6
     assert "nothing can be said of any benchmark" in capsys.readouterr().out
 
