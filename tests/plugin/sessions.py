@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from tests.plugin.conftest import FAKE
+from tests.plugin.fork_server import server
 
 ROOT = Path(__file__).parents[2]
 USUAL = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--het-backend={FAKE}:Backend")
@@ -76,15 +76,10 @@ def run(
     folder: Path, *args: str, devices: str | None = "cpu,sim", env: Mapping[str, str] | None = None
 ) -> Session:
     """Run pytest in ``folder`` and return how that ended."""
-    done = subprocess.run(
-        command(devices, *args),
-        cwd=folder,
-        env=environment(**(env or {})),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Session(done.returncode, done.stdout + done.stderr, read(folder))
+    output = folder / "output.txt"
+    _, _, _, *words = command(devices, *args)
+    code = server().run(words, folder, environment(**(env or {})), output)
+    return Session(code, output.read_text("utf-8", "replace"), read(folder))
 
 
 def hettest(*args: str) -> list[str]:
