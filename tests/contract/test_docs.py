@@ -8,10 +8,9 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -21,15 +20,9 @@ import reference_vm as rv
 from hettest import backend
 from hettest.cli.main import application as hettest_commands
 from reference_vm.cli.main import application as reference_commands
+from tests.contract.pages import FENCE, PAGES, ROOT, Block, blocks, name_of, spans
 
-ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = sorted(
-    [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
-    key=lambda p: p.as_posix(),
-)
 PACKAGES: Final = ("reference_vm", "hettest", "benchmarks")
-_FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
-_CODE: Final = re.compile(r"`([^`\n]+)`")
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _FILE: Final = re.compile(r"(?:reference_vm|hettest|tests|docs|cases|benchmarks)/[\w./-]*\w")
 
@@ -41,41 +34,6 @@ _NO_NAME: Final = re.compile(
     r"|.*\.[A-Z]+"  # to be filled in
 )
 _NO_FILE: Final = re.compile(r".*(?:\b|_|c)[A-Z]{2,}.*|cases/planning/x\.toml")
-
-
-@final
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a page."""
-
-    page: str
-    line: int
-    language: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.page}:{self.line}"
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def blocks(*languages: str) -> list[Block]:
-    found = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for fence in _FENCE.finditer(text):
-            if fence[2] in languages:
-                line = text[: fence.start()].count("\n") + 1
-                unindented = re.sub(rf"^{fence[1]}", "", fence[3], flags=re.MULTILINE)
-                found.append(Block(name_of(page), line, fence[2], unindented))
-    return found
-
-
-def spans(page: Path) -> list[str]:
-    """Return the pieces of code in the running text of a page."""
-    return _CODE.findall(_FENCE.sub("", page.read_text(encoding="utf-8")))
 
 
 def resolves(name: str) -> bool:
@@ -133,7 +91,7 @@ def test_files_that_are_named_are_there(page: Path) -> None:
 def commands(page: Path) -> Iterator[list[str]]:
     """Yield the words of each command of ours on a page."""
     text = page.read_text(encoding="utf-8")
-    written = [fence[3] for fence in _FENCE.finditer(text)]
+    written = [fence[3] for fence in FENCE.finditer(text)]
     lines = [line for block in written for line in block.replace("\\\n", " ").splitlines()]
     for line in (*lines, *spans(page)):
         line = line.strip().removeprefix("$ ")
