@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -76,10 +77,16 @@ def run(
     folder: Path, *args: str, devices: str | None = "cpu,sim", env: Mapping[str, str] | None = None
 ) -> Session:
     """Run pytest in ``folder`` and return how that ended."""
-    output = folder / "output.txt"
     _, _, _, *words = command(devices, *args)
-    code = server().run(words, folder, environment(**(env or {})), output)
-    return Session(code, output.read_text("utf-8", "replace"), read(folder))
+    return Session(*forked(folder, words, env or {}), read(folder))
+
+
+def forked(folder: Path, args: Sequence[str], env: Mapping[str, str]) -> tuple[int, str]:
+    """Run pytest in ``folder``, in a process of its own; return its exit code and output."""
+    with tempfile.TemporaryDirectory() as apart:
+        output = Path(apart) / "output"
+        code = server().run(args, folder, environment(**env), output)
+        return code, output.read_text("utf-8", "replace")
 
 
 def hettest(*args: str) -> list[str]:

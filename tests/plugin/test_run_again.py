@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.sessions import USUAL, environment, write
+from tests.plugin.sessions import USUAL, forked, write
 
 TEST = """
 import pytest
@@ -37,30 +37,22 @@ def again(output: str) -> list[str]:
     return re.findall(r"^-+ run it again -+\n(.*)$", output, re.MULTILINE)
 
 
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of a shell, with the pytest of this environment."""
-    path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
-    return subprocess.run(
-        ["sh", "-c", line],
-        cwd=folder,
-        env=environment(PATH=path, COLUMNS="2000"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(line: str, folder: Path) -> str:
+    """Return what the pytest of this environment prints for a line, which a shell reads."""
+    shell = f'pytest() {{ printf "%s\\0" "$PWD" "$@"; }}; {line}'
+    read = subprocess.run(["sh", "-c", shell], cwd=folder, capture_output=True, check=True)
+    here, *args = os.fsdecode(read.stdout).split("\0")[:-1]
+    return forked(Path(here), args, {"COLUMNS": "2000"})[1]
 
 
 def repeats(folder: Path, line: str, count: int = 1) -> None:
     """Find out whether each line that ``line`` prints runs one failing test."""
     first = run(line, folder)
-    lines = again(first.stdout)
-    assert len(lines) == count, first.stdout + first.stderr
+    lines = again(first)
+    assert len(lines) == count, first
     second = run(lines[-1], folder)
-    assert re.search(r"^=+ 1 failed in ", second.stdout, re.MULTILINE), (
-        lines[-1],
-        second.stdout + second.stderr,
-    )
-    assert again(second.stdout) == [lines[-1].partition(" && ")[2] or lines[-1]]
+    assert re.search(r"^=+ 1 failed(, \d+ warnings)? in ", second, re.MULTILINE), (lines[-1], second)
+    assert again(second) == [lines[-1].partition(" && ")[2] or lines[-1]]
 
 
 def suite(text: str = "plain") -> Mapping[str, str]:

@@ -155,8 +155,13 @@ def test_a_second_signal_ends_a_run_that_does_not_heed_the_first(tmp_path: Path)
     assert ended.counts == {"passed": 1, "not run": 5}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("how", ["pytest", "pytest -n1", "run", "conformance"])
+@pytest.mark.parametrize(
+    ("how", "number"),
+    [
+        *((how, signal.SIGTERM) for how in ("pytest", "pytest -n1", "run", "conformance")),
+        ("run", signal.SIGHUP),
+    ],
+)
 def test_no_isolated_process_stays(tmp_path: Path, number: signal.Signals, how: str) -> None:
     write(tmp_path, {"stuck.py": BACKEND})
     named = ("--backend=stuck:Stuck", "--devices=cpu,sim")

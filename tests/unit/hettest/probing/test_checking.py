@@ -17,7 +17,7 @@ from tests.unit.hettest.test_cli import hettest
 
 UNRULY = "tests.unit.hettest.unruly"
 PATIENT = Limits()
-BRIEF = Limits(seconds=5, start=15)
+BRIEF = Limits(seconds=5, start=8)
 
 
 def checked(backend: str, devices: tuple[str, ...] = (), limits: Limits = PATIENT) -> list[Finding]:
