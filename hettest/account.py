@@ -74,12 +74,13 @@ class Account:
 
     @cached_property
     def undecided(self) -> str:
-        """Why a run of conformance items says nothing at all; empty if it does."""
+        """Why a run of conformance items says nothing, or nothing of a device; empty if it does."""
         cases = [r for r in self.ledger.in_order() if r.case is not None]
-        if not cases or any(r.outcome is not Outcome.UNSUPPORTED for r in cases):
-            return ""
-        every = "the item is" if len(cases) == 1 else f"all {len(cases)} items are"
-        return f"nothing was proven: {every} unsupported"
+        if cases and all(map(_is_unsupported, cases)):
+            every = "the item is" if len(cases) == 1 else f"all {len(cases)} items are"
+            return f"nothing was proven: {every} unsupported"
+        silent = ", ".join(d for d in self.options.devices if _is_silent(d, cases))
+        return silent and f"nothing was proven on {silent}: every item on it is unsupported"
 
     @cached_property
     def unmet(self) -> tuple[str, ...]:
@@ -171,3 +172,13 @@ class Account:
             "seed": self.options.seed,
             "suite": suite(),
         }
+
+
+def _is_unsupported(record: Record) -> bool:
+    return record.outcome is Outcome.UNSUPPORTED
+
+
+def _is_silent(device: str, records: Sequence[Record]) -> bool:
+    """Whether there were items on the device, and the backend supports none of them."""
+    there = [record for record in records if device in record.devices]
+    return bool(there) and all(map(_is_unsupported, there))

@@ -30,6 +30,8 @@ def _lines(survey: Survey) -> Iterator[str]:
         yield f"* {mark} {colour.value}: {len(survey.of(colour))}"
     for device, reason in survey.missing.items():
         yield f"* {device} was not there: {reason}"
+    for device in survey.untried:
+        yield f"* {device} was not tried: each item on it needs more than is declared"
     yield from _failures(survey)
     yield from _operators([s for s in survey.words if s.area == "op"])
     yield from _others([s for s in survey.words if s.area != "op"])

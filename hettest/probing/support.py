@@ -82,16 +82,18 @@ class Survey:
     """Why, for each of the devices that is not available."""
 
     words: tuple[Support, ...]
+    untried: tuple[str, ...] = ()
+    """Devices with items, each of which needs more than is declared."""
 
     def of(self, colour: Colour) -> Sequence[Support]:
         return [support for support in self.words if support.colour is colour]
 
     @property
     def exit_code(self) -> int:
-        """1 if something that is declared fails, else 6 if a device is missing, else 0."""
+        """1 if something declared fails, else 6 if a device is missing or not tried, else 0."""
         if self.of(Colour.FAILS):
             return 1
-        return 6 if self.missing else 0
+        return 6 if self.missing or self.untried else 0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -99,5 +101,6 @@ class Survey:
             "backend": self.backend,
             "devices": list(self.devices),
             "missing": self.missing,
+            "untried": list(self.untried),
             "words": [support.to_json() for support in self.words],
         }

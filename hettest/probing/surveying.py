@@ -13,6 +13,7 @@ from hettest.outcome import Outcome, Record, computed_wrong
 from hettest.probing.choosing import Choice, choices, is_computed
 from hettest.probing.support import Support, Survey, Tried
 from hettest.probing.widened import name_of
+from hettest.ran import ran_on
 from hettest.runner.asked import Asked
 from hettest.runner.cases import CaseData
 
@@ -56,7 +57,10 @@ def survey(
     finally:
         plain.close()
         wide.close()
-    return Survey(backend, devices, absent, words)
+    reached = {device for choice in chosen for item in choice.items for device in item.devices}
+    offered = {device for item in there for device in item.devices}
+    untried = tuple(d for d in devices if d in offered - reached)
+    return Survey(backend, devices, absent, words, untried)
 
 
 @final
@@ -80,7 +84,12 @@ class _Trial:
 
 
 def _tried(word: str, record: Record) -> Tried:
-    """Return how an item ended for a word: what a planner did says nothing of operators."""
+    """Return how an item ended for a word.
+
+    What a planner did says nothing of operators, as long as each device was seen to compute.
+    """
     if record.outcome is Outcome.FAILED and is_computed(word) and not computed_wrong(record):
-        return Tried(record.id, Outcome.PASSED)
+        where = ran_on(record)
+        if not where or where.issuperset(record.devices):
+            return Tried(record.id, Outcome.PASSED)
     return Tried(record.id, record.outcome, record.reason)

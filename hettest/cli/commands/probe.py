@@ -23,7 +23,7 @@ from hettest.probing.surveying import survey
 NAME = "probe"
 HELP = (
     "Compare what a backend declares with what it does. "
-    "Exit code: 0, 1 if something declared fails, 2 usage, 6 if a device is missing."
+    "Exit code: 0, 1 if something declared fails, 2 usage, 6 if a device is missing or not tried."
 )
 
 
@@ -67,6 +67,8 @@ def _print(found: Survey) -> None:
         echo(f"{word}: works but not declared{narrowed}")
     for device, reason in found.missing.items():
         echo(f"{device}: not available: {reason}")
+    for device in found.untried:
+        echo(f"{device}: not tried: each item on it needs more than is declared")
     counts = ", ".join(f"{len(found.of(colour))} {colour.value}" for colour in Colour)
     echo(f"{found.backend}: {len(found.words)} words: {counts}")
 

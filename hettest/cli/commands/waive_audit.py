@@ -43,9 +43,12 @@ def run(
 ) -> None:
     waivers = load(file)
     root = corpus_root() if folder is None else folder
+    crash = None
     if report is None:
         options = HetOptions(parse_devices(devices), None, backend, POLICIES[0], None, (), False)
-        records = _run(waivers, KitSession(options, cases=folder), root)
+        session = KitSession(options, cases=folder)
+        records = _run(waivers, session, root)
+        crash = session.crash
     else:
         records = tuple(read(report).records)
     found = tuple(problems(waivers, records, case_ids(root), date.today()))
@@ -56,7 +59,9 @@ def run(
         echo(f"not run: {record.id}: {record.reason}")
     told = f", not run: {len(missed)}" if missed else ""
     echo(f"waivers: {len(waivers.entries)}, problems: {len(found)}{told}")
-    raise typer.Exit(1 if found else INCOMPLETE if missed else 0)
+    if crash is not None:
+        echo(f"crashed: {crash}", err=True)
+    raise typer.Exit(1 if found or crash is not None else INCOMPLETE if missed else 0)
 
 
 def _run(waivers: Waivers, session: KitSession, root: Path) -> tuple[Record, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.unit.hettest.case.written import text, write
 from tests.unit.hettest.faulty import FAULTS
 from tests.unit.hettest.test_cli import hettest
+from tests.unit.hettest.test_missing_devices import ASKING
 
 FAULTY = "tests.unit.hettest.faulty:Faulty:fault="
 ALONE = """module {
@@ -25,10 +28,7 @@ result = "oracle"
 """
 SIGNED = "[expect.values]\nsigned-zeros = true\n"
 COMMANDS = {
-    "run": ("run", "--cases=cases", "--backend={}", "--lock=hettest.lock"),
-    "run in isolation": (
-        *("run", "--cases=cases", "--backend={}", "--lock=hettest.lock", "--isolate"),
-    ),
+    "run": ("run", "--cases=cases", "--backend={}", "--lock=hettest.lock", "--isolate"),
     "require": ("run", "opening", "--level=0", "--backend={}", "--require=core@1:L2"),
     "conformance": (
         *("conformance", "run", "--level=0", "--backend={}", "--out=out", "--require=core@1:L1"),
@@ -60,6 +60,34 @@ def test_no_command_that_asks_for_it_ends_well(
 
     sound = fault == "none" and "lock" in " ".join(words)
     assert (code == 0) is sound
+
+
+KEPT: Final[Mapping[str, tuple[str, ...]]] = {
+    "run": ("none", "no-placement", "no-observation", "drops-an-operator"),
+    "probe": ("none", "no-placement", "no-observation", "drops-an-operator", "drops-a-dtype"),
+    "doctor": ("none",),
+}
+"""Faults that take nothing from what a command asks for.
+
+Without a lock a run asks for items on each device, whatever else is declared; a probe for what is
+declared; the doctor for devices.
+"""
+OF_DEVICES: Final = ("none", "renames-a-device", "misses-the-accelerator", "misses-every-device")
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        *((command, fault) for command in ("run", "probe") for fault in FAULTS),
+        *(("doctor", fault) for fault in OF_DEVICES),
+    ],
+)
+def test_one_that_asks_for_less_ends_well_only_if_that_is_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, fault: str
+) -> None:
+    asked = (*ASKING[command](f"{FAULTY}{fault}"), "--devices=cpu,sim")
+
+    assert (hettest(monkeypatch, *asked) == 0) is (fault in KEPT[command])
 
 
 @pytest.mark.parametrize("policy", ["incomplete", "fail"])

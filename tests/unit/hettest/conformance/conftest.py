@@ -65,12 +65,20 @@ def content(profile: Profile) -> ReportContent:
     return run(profile)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, profile: Profile, content: ReportContent) -> Path:
-    """The report of that run."""
-    path = tmp_path / "made"
+@pytest.fixture(scope="module")
+def written(
+    tmp_path_factory: pytest.TempPathFactory, profile: Profile, content: ReportContent
+) -> Path:
+    """The report of that run, for all tests to read."""
+    path = tmp_path_factory.mktemp("report") / "written"
     writing.write(path, content, profile)
     return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, written: Path) -> Path:
+    """The report of that run, to be edited."""
+    return shutil.copytree(written, tmp_path / "made")
 
 
 Files = dict[str, bytes]
@@ -81,8 +89,8 @@ needs_ssh_keygen = pytest.mark.skipif(
 
 
 @pytest.fixture
-def files(folder: Path) -> Files:
-    return bundle.read(folder)
+def files(written: Path) -> Files:
+    return bundle.read(written)
 
 
 def rejudged(content: ReportContent) -> ReportContent:
