@@ -38,12 +38,11 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def blocks_of(page: Path) -> list[Block]:
-    """Return the blocks of a page in order."""
-    text = text_of(page)
+def blocks_in(text: str, name: str) -> list[Block]:
+    """Return the blocks of a page's text in order."""
     return [
         Block(
-            name_of(page),
+            name,
             text[: fence.start()].count("\n") + 1,
             fence[2],
             re.sub(rf"^{fence[1]}", "", fence[3], flags=re.MULTILINE),
@@ -54,7 +53,12 @@ def blocks_of(page: Path) -> list[Block]:
 
 def blocks(*languages: str) -> list[Block]:
     """Return the blocks of all pages that are in one of the languages."""
-    return [b for page in PAGES for b in blocks_of(page) if b.language in languages]
+    return [
+        b
+        for page in PAGES
+        for b in blocks_in(text_of(page), name_of(page))
+        if b.language in languages
+    ]
 
 
 def prose(page: Path) -> str:
