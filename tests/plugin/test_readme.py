@@ -14,15 +14,6 @@ README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_asking_for_fewer_copies_fails_and_says_how_to_repeat_it(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_mine=BLOCKS[0].replace("report.copies <= 2", "report.copies <= 1"))
-
-    result = pytester.runpytest_subprocess("--devices=cpu,sim")
-
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*2 copies*main/%b*cpu:0 -> sim:0*", "pytest 'test_mine.py::*"])
-
-
 def test_the_reference_runs_from_python(
     pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
