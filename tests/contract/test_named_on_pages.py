@@ -33,6 +33,7 @@ ITEM: Final = re.compile(rf"(?<![\w/.@-])(?:{AREAS})/[\w/*.…-]*\w[\w/*…]*(?:
 BOUND: Final = re.compile(r"=([a-z]\w*(?:[.-]\w+)*:\d+)")
 OPTION: Final = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 VARIABLE: Final = re.compile(r"(?<![\w.])[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+COMMAND: Final = re.compile(r"^(?:\$ )?(?:pytest|hettest|reference-vm|python) .*$", re.MULTILINE)
 KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 
 PLACEHOLDERS: Final = frozenset({"planning/x"})
@@ -173,7 +174,9 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_options_that_are_named_are_there(page: Path, options: frozenset[str]) -> None:
-    named = {option for span in spans(page) for option in OPTION.findall(span)}
+    shown = "\n".join(fence[3] for fence in FENCE.finditer(text_of(page)))
+    lines = COMMAND.findall(shown.replace("\\\n", " "))
+    named = {option for text in (*spans(page), *lines) for option in OPTION.findall(text)}
     assert sorted(o for o in named - options if o not in quoted() and not is_parameter(o)) == []
 
 
