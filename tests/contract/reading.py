@@ -31,8 +31,8 @@ class Command:
     """A line for the shell, and what the page shows of what it prints."""
 
     line: str
-    shown: str | None
-    """``None`` where nothing is shown."""
+    output: str | None
+    """``None`` where the page shows none."""
 
 
 @final
@@ -46,7 +46,7 @@ class File:
 
 @final
 @dataclass(frozen=True)
-class Typed:
+class Snippet:
     """Python without a file."""
 
     text: str
@@ -54,13 +54,13 @@ class Typed:
 
 @final
 @dataclass(frozen=True)
-class Printed:
+class Output:
     """What was printed last."""
 
     text: str
 
 
-Act = Command | File | Typed | Printed
+Act = Command | File | Snippet | Output
 
 
 @final
@@ -95,9 +95,9 @@ def acts(block: Block, before: str) -> Iterator[Act]:
         case "console":
             yield from commands(block.text)
         case "text":
-            yield Printed(block.text)
+            yield Output(block.text)
         case "python" if named is None:
-            yield Typed(block.text)
+            yield Snippet(block.text)
         case "python" | "hir" | "toml" | "yaml" | "json" if named or sentence:
             name = (named or sentence)[1]  # type: ignore[index] # one of them is there
             yield File(name, block.text)
@@ -136,7 +136,7 @@ def reason_of(marker: re.Match[str], block: Block) -> str:
     return marker[2] or marker[1]
 
 
-def fits(shown: str, printed: str) -> bool:
-    """Whether ``shown`` is what was printed: ``…`` is anything, white space any white space."""
-    parts = [re.escape(" ".join(part.split())) for part in shown.split("…")]
-    return re.fullmatch(".*".join(parts), " ".join(printed.split())) is not None
+def matches(expected: str, actual: str) -> bool:
+    """Whether ``actual`` is as expected: ``…`` is anything, white space any white space."""
+    parts = [re.escape(" ".join(part.split())) for part in expected.split("…")]
+    return re.fullmatch(".*".join(parts), " ".join(actual.split())) is not None

@@ -58,7 +58,7 @@ def items() -> frozenset[str]:
     return frozenset(BOUND.sub("=*", line) for line in listed)
 
 
-def is_there(name: str) -> bool:
+def exists(name: str) -> bool:
     """Whether a page's name is one of a case, an item, a folder of cases, or a pattern of one."""
     pattern = name.replace("…", "*")
     if "[" not in name:
@@ -87,7 +87,7 @@ def named_items(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_cases_and_items_that_are_named_are_there(page: Path) -> None:
-    assert [name for name in dict.fromkeys(named_items(text_of(page))) if not is_there(name)] == []
+    assert [name for name in dict.fromkeys(named_items(text_of(page))) if not exists(name)] == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_cases_and_items_that_are_named_are_there(page: Path) -> None:
 )
 def test_a_name_that_is_not_there_is_seen(name: str, there: bool) -> None:
     assert list(named_items(f"see {name} and")) == [name]
-    assert is_there(name) is there
+    assert exists(name) is there
 
 
 def anchor_of(heading: str) -> str:
@@ -158,7 +158,7 @@ def sources() -> str:
 
 
 @cache
-def quoted() -> frozenset[str]:
+def quoted_words() -> frozenset[str]:
     return frozenset(re.findall(r"[\"']([\w./-]+)[\"']", sources()))
 
 
@@ -177,7 +177,9 @@ def test_options_that_are_named_are_there(page: Path, options: frozenset[str]) -
     shown = "\n".join(fence[3] for fence in FENCE.finditer(text_of(page)))
     lines = COMMAND.findall(shown.replace("\\\n", " "))
     named = {option for text in (*spans(page), *lines) for option in OPTION.findall(text)}
-    assert sorted(o for o in named - options if o not in quoted() and not is_parameter(o)) == []
+    assert (
+        sorted(o for o in named - options if o not in quoted_words() and not is_parameter(o)) == []
+    )
 
 
 def is_parameter(option: str) -> bool:
@@ -212,7 +214,9 @@ def test_clauses_and_codes_that_are_named_are_explained(page: Path) -> None:
 def test_words_with_hyphens_are_words_of_the_code(page: Path) -> None:
     """Codes of errors, passes, mutants, capability words, properties of cases."""
     named = dict.fromkeys(span for span in spans(page) if KEBAB.fullmatch(span))
-    assert [n for n in named if n not in CODES and n not in published() and n not in quoted()] == []
+    assert [
+        n for n in named if n not in CODES and n not in published() and n not in quoted_words()
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

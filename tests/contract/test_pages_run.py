@@ -17,10 +17,10 @@ from tests.contract.reading import (
     READ,
     Command,
     File,
-    Printed,
-    Typed,
+    Output,
+    Snippet,
     UnreadableError,
-    fits,
+    matches,
     steps,
 )
 from tests.plugin.sessions import environment
@@ -53,9 +53,9 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "reader"
-        self.place = self.home
-        self.printed = ""
-        self.names: dict[str, Any] = {"__name__": "page"}
+        self.folder = self.home
+        self.output = ""
+        self.namespace: dict[str, Any] = {"__name__": "page"}
         programs, packages = folder / "bin", folder / "packages"
         for path in (self.home, programs, packages):
             path.mkdir()
@@ -83,7 +83,7 @@ class Reader:
         lines = f'{command.line}\nended=$?; pwd > "$STAYS"; exit $ended'
         done = subprocess.run(
             ["bash", "-c", lines],
-            cwd=self.place,
+            cwd=self.folder,
             env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -91,12 +91,12 @@ class Reader:
             text=True,
             check=False,
         )
-        self.printed = done.stdout
-        self.place = Path(Path(self.env["STAYS"]).read_text().rstrip("\n"))
+        self.output = done.stdout
+        self.folder = Path(Path(self.env["STAYS"]).read_text().rstrip("\n"))
         return done.returncode
 
     def write(self, file: File) -> None:
-        path = self.place / file.name
+        path = self.folder / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.read_text(encoding="utf-8") + "\n\n" if path.exists() else ""
         path.write_text(before + file.text, encoding="utf-8")
@@ -105,33 +105,35 @@ class Reader:
         """Execute Python in this process, with the names that the page defined before."""
         output = io.StringIO()
         loaded = set(sys.modules)
-        with contextlib.chdir(self.place), contextlib.redirect_stdout(output):
-            sys.path.insert(0, str(self.place))
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(output):
+            sys.path.insert(0, str(self.folder))
             try:
-                exec(compile(text, where, "exec"), self.names)
+                exec(compile(text, where, "exec"), self.namespace)
             finally:
-                sys.path.remove(str(self.place))
+                sys.path.remove(str(self.folder))
                 for name in set(sys.modules) - loaded:
                     file = getattr(sys.modules[name], "__file__", None) or ""
                     if Path(file).is_relative_to(self.home):
                         del sys.modules[name]
-        self.printed = output.getvalue()
+        self.output = output.getvalue()
 
-    def do(self, act: Command | File | Typed | Printed, where: str) -> None:
+    def do(self, act: Command | File | Snippet | Output, where: str) -> None:
         match act:
             case Command():
-                assert self.run(act) == 0, f"{where}: $ {act.line}\n{self.printed}"
-                if act.shown is not None:
-                    self.compare(act.shown, f"{where}: $ {act.line}")
+                assert self.run(act) == 0, f"{where}: $ {act.line}\n{self.output}"
+                if act.output is not None:
+                    self.compare(act.output, f"{where}: $ {act.line}")
             case File():
                 self.write(act)
-            case Typed(text):
+            case Snippet(text):
                 self.type(text, where)
-            case Printed(text):
+            case Output(text):
                 self.compare(text, where)
 
-    def compare(self, shown: str, where: str) -> None:
-        assert fits(shown, self.printed), f"{where}\nthe page:\n{shown}\nprinted:\n{self.printed}"
+    def compare(self, expected: str, where: str) -> None:
+        assert matches(expected, self.output), (
+            f"{where}\nthe page:\n{expected}\nprinted:\n{self.output}"
+        )
 
 
 @pytest.mark.parametrize("page", READ, ids=name_of)
