@@ -51,7 +51,10 @@ def repeats(folder: Path, line: str, count: int = 1) -> None:
     lines = again(first)
     assert len(lines) == count, first
     second = run(lines[-1], folder)
-    assert re.search(r"^=+ 1 failed(, \d+ warnings)? in ", second, re.MULTILINE), (lines[-1], second)
+    assert re.search(r"^=+ 1 failed(, \d+ warnings)? in ", second, re.MULTILINE), (
+        lines[-1],
+        second,
+    )
     assert again(second) == [lines[-1].partition(" && ")[2] or lines[-1]]
 
 
