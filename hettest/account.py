@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
-from hettest.ledger import INCOMPLETE, Ledger
+from hettest.ledger import INCOMPLETE, Ledger, undecided
 from hettest.options import HetOptions
 from hettest.outcome import Outcome, Record
 from hettest.report.content import ReportContent
@@ -56,6 +56,9 @@ class Account:
     unfinished: Sequence[str] = ()
     """Why there may have been more items than were counted."""
 
+    crash: str | None = None
+    """What of the backend crashed outside of all items."""
+
     def exit_code(self, own: int = 0) -> int:
         """Return the exit code that the outcomes give.
 
@@ -75,12 +78,7 @@ class Account:
     @cached_property
     def undecided(self) -> str:
         """Why a run of conformance items says nothing, or nothing of a device; empty if it does."""
-        cases = [r for r in self.ledger.in_order() if r.case is not None]
-        if cases and all(map(_is_unsupported, cases)):
-            every = "the item is" if len(cases) == 1 else f"all {len(cases)} items are"
-            return f"nothing was proven: {every} unsupported"
-        silent = ", ".join(d for d in self.options.devices if _is_silent(d, cases))
-        return silent and f"nothing was proven on {silent}: every item on it is unsupported"
+        return undecided(self.ledger.in_order(), self.options.devices)
 
     @cached_property
     def unmet(self) -> tuple[str, ...]:
@@ -123,6 +121,7 @@ class Account:
         """What reports are made from."""
         records = self.ledger.in_order()
         expected = self._expected(records)
+        crashed = [] if self.crash is None else [f"crashed: {self.crash}"]
         return ReportContent(
             backend=self.options.backend,
             devices=self.options.devices,
@@ -134,7 +133,7 @@ class Account:
             expected_file=None if expected is None else expected[0].name,
             started=self.started,
             seconds=time.time() - self.started,
-            problems=(*self.unfinished, *self.problems),
+            problems=(*self.unfinished, *crashed, *self.problems),
             unmet=self.unmet,
             better=() if self.lock is None else tuple(self.lock.better(records)),
             unopened=self.unopened,
@@ -172,13 +171,3 @@ class Account:
             "seed": self.options.seed,
             "suite": suite(),
         }
-
-
-def _is_unsupported(record: Record) -> bool:
-    return record.outcome is Outcome.UNSUPPORTED
-
-
-def _is_silent(device: str, records: Sequence[Record]) -> bool:
-    """Whether there were items on the device, and the backend supports none of them."""
-    there = [record for record in records if device in record.devices]
-    return bool(there) and all(map(_is_unsupported, there))

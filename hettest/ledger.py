@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -116,3 +117,27 @@ class Ledger:
         if counts[Outcome.FAILED] or counts[Outcome.CRASHED]:
             return 1
         return INCOMPLETE if counts[Outcome.NOT_RUN] else own
+
+
+def undecided(records: Sequence[Record], devices: Sequence[str]) -> str:
+    """Return why a run of conformance items says nothing, or nothing of a device; "" if it does.
+
+    A backend that declares none of what the items on a device need is not wrong there; but nothing
+    that was asked for was proven.
+    """
+    cases = [record for record in records if record.case is not None]
+    if cases and all(map(_is_unsupported, cases)):
+        every = "the item is" if len(cases) == 1 else f"all {len(cases)} items are"
+        return f"nothing was proven: {every} unsupported"
+    silent = ", ".join(device for device in devices if _is_silent(device, cases))
+    return silent and f"nothing was proven on {silent}: every item on it is unsupported"
+
+
+def _is_unsupported(record: Record) -> bool:
+    return record.outcome is Outcome.UNSUPPORTED
+
+
+def _is_silent(device: str, records: Sequence[Record]) -> bool:
+    """Whether there were items on the device, and the backend supports none of them."""
+    there = [record for record in records if device in record.devices]
+    return bool(there) and all(map(_is_unsupported, there))

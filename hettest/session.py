@@ -389,6 +389,7 @@ class KitSession:
             required=self.required,
             started=self.started,
             unfinished=tuple(self.unfinished),
+            crash=self.crash,
         )
 
     def content(self) -> ReportContent:

@@ -10,6 +10,7 @@ import typer
 from hettest.cli.output import echo, echo_document
 from hettest.errors import UsageError
 from hettest.files.reading import decoded, read_text
+from hettest.ledger import INCOMPLETE, undecided
 from hettest.options import ENDINGS, require_ending
 from hettest.outcome import Outcome
 from hettest.report import FORMATS, ReportContent, json_report, text, write
@@ -77,7 +78,10 @@ def exit_code(content: ReportContent) -> int:
     """Return what the run ended with: 1 failed, 6 something not run, else 0."""
     counts = content.counts
     failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED] or content.problems or content.unmet
-    return 1 if failed else 6 if counts[Outcome.NOT_RUN] else 0
+    if failed:
+        return 1
+    unproven = counts[Outcome.NOT_RUN] or undecided(content.records, content.devices)
+    return INCOMPLETE if unproven else 0
 
 
 def _print(content: ReportContent, former: ReportContent | None, form: str | None) -> None:

@@ -70,3 +70,20 @@ def test_one_that_dies_does_not(
     code, died = ended(folder, command, f"{DYING}:point={point},manner={manner},after={after}")
 
     assert (code != 0) is died
+
+
+REPORTED: Final = (f"{DYING}:point=close", "tests.unit.hettest.unruly:Shows", DYING)
+
+
+@pytest.mark.parametrize("backend", REPORTED)
+def test_a_report_that_is_read_again_ends_as_the_run_did(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    report = folder / "r.json"
+    asked = (*ASKING["run"](backend), "--devices=cpu,npu", "--isolate", f"--report={report}")
+    monkeypatch.setenv(DIED, str(folder / "died"))
+
+    code = hettest(monkeypatch, *asked)
+
+    assert (code == 0) is (backend == DYING)
+    assert hettest(monkeypatch, "report", str(report)) == code
