@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ from tests.contract.reading import (
 )
 from tests.plugin.sessions import environment
 
-PIP: Final = """#!{python}
+PIP: Final = """\
 import pathlib, sys, tomllib
 
 if sys.argv[1:3] != ["install", "-e"]:
@@ -60,7 +61,9 @@ class Reader:
         for path in (self.home, programs, packages):
             path.mkdir()
         pip = programs / "pip"
-        pip.write_text(PIP.format(python=sys.executable, packages=str(packages)))
+        script = programs / "pip.py"
+        script.write_text(PIP.format(packages=str(packages)))
+        pip.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(script)])} "$@"\n')
         pip.chmod(0o755)
         self.env = environment(
             PYTEST_ADDOPTS=QUICK,
