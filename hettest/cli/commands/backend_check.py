@@ -48,6 +48,7 @@ def run(
         echo_json(told)
     else:
         listed = ", ".join(f"{counts[state]} {state}" for state in State)
+        echo("judged in the backend's own process; shows faults, and is no evidence for others")
         echo(f"{backend}: {len(found)} checks: {listed}")
     raise typer.Exit(exit_code(found, policy))
 
