@@ -9,8 +9,10 @@ claim that begins with ``-`` takes words away again: ``op:*`` and ``-op:det`` is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Final, final
 
 OBSERVATIONS = ("observe:placement", "observe:copies", "observe:bytes")
 """Words without which values can still be judged: the item runs, and is unproven."""
@@ -19,13 +21,13 @@ PINNED = "semantics:pinned"
 """Claimed by who shares the meanings that only we have pinned; for others those are advisory."""
 
 
+_WILD: Final = frozenset("*?[")
+"""Characters with which a claim is a pattern."""
+
+
 def covers(claim: str, word: str) -> bool:
     """Whether ``claim``, a word or a pattern, includes ``word``."""
-    return any(
-        fnmatchcase(prefix, pattern)
-        for pattern in _alternatives(claim)
-        for prefix in _prefixes(word)
-    )
+    return _Claims.of([claim]).cover(word)
 
 
 def missing(required: Iterable[str], claimed: Collection[str]) -> tuple[str, ...]:
@@ -36,9 +38,36 @@ def missing(required: Iterable[str], claimed: Collection[str]) -> tuple[str, ...
 
 @lru_cache(maxsize=4096)
 def _covered(word: str, claims: frozenset[str]) -> bool:
-    if any(claim.startswith("-") and covers(claim[1:], word) for claim in claims):
-        return False
-    return word in claims or any(covers(claim, word) for claim in claims)
+    given, taken = _sorted(claims)
+    return not taken.cover(word) and (word in claims or given.cover(word))
+
+
+@lru_cache(maxsize=16)
+def _sorted(claims: frozenset[str]) -> tuple[_Claims, _Claims]:
+    """Return what the claims give, and what those with a ``-`` take away again."""
+    taken = [claim[1:] for claim in claims if claim.startswith("-")]
+    return _Claims.of(claims), _Claims.of(taken)
+
+
+@final
+@dataclass(frozen=True)
+class _Claims:
+    """Claims, in which a word is found at once however many there are; patterns are tried."""
+
+    words: frozenset[str]
+    patterns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, claims: Iterable[str]) -> _Claims:
+        each = {alternative for claim in claims for alternative in _alternatives(claim)}
+        patterns = {alternative for alternative in each if _WILD & set(alternative)}
+        return cls(frozenset(each - patterns), tuple(patterns))
+
+    def cover(self, word: str) -> bool:
+        prefixes = tuple(_prefixes(word))
+        return any(prefix in self.words for prefix in prefixes) or any(
+            fnmatchcase(prefix, pattern) for pattern in self.patterns for prefix in prefixes
+        )
 
 
 def _alternatives(claim: str) -> Iterator[str]:

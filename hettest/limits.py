@@ -11,6 +11,9 @@ from hettest.errors import UsageError
 PATIENCE: Final = 600.0
 """Seconds that an item waits for a device that somebody else holds."""
 
+_DIGITS: Final = 18
+"""Of a count, which 64 bits hold then."""
+
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -55,8 +58,12 @@ def parse_count(option: str, text: str) -> int:
     Raises:
         UsageError: It is none; names the option.
     """
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise UsageError(f"{option}={text}: expected a number such as 0 or 7")
+    if len(text) > _DIGITS:
+        raise UsageError(
+            f"{option}={text[:_DIGITS]}…: expected a number of at most {_DIGITS} digits"
+        )
     return int(text)
 
 

@@ -130,13 +130,15 @@ def require_policy(policy: str) -> str:
 
 
 def require_lock(lock: Path | None, update: bool) -> None:
-    """Find out whether there is a lock to be written again.
+    """Find out whether there is a lock to be written again, and whether it can be.
 
     Raises:
-        UsageError: None was named.
+        UsageError: None was named, or it cannot be written.
     """
     if update and lock is None:
         raise UsageError("no lock is named that could be written again; name it: --het-lock=FILE")
+    if update and lock is not None:
+        require_writable(lock, "the lock")
 
 
 def require_isolation(isolate: bool | None) -> bool | None:

@@ -146,7 +146,10 @@ def _taken_apart(path: Path, number: int, line: str) -> tuple[str, Entry]:
             f"{path}:{number}: {split['item']}: found the outcome {word!r}, expected one of "
             f"{expected}, or none"
         )
-    return split["item"], Entry(number, Outcome(word), tuple(map(canonical, devices.split())))
+    try:
+        return split["item"], Entry(number, Outcome(word), tuple(map(canonical, devices.split())))
+    except UsageError as error:
+        raise UsageError(f"{path}:{number}: {split['item']}: {error}") from error
 
 
 def write(lock: Lock, records: Iterable[Record]) -> None:

@@ -41,6 +41,8 @@ class RunEnd:
         self.is_worker = hasattr(config, "workerinput")
         self.phases = PhaseReports(kit.ledger, kit.dead)
         self.controller = workers.Controller(kit)
+        self.session: pytest.Session | None = None
+        self.finished = False
         self.collected = False
         self.code: int | None = None
         """Of the run, when everything has its end."""
@@ -56,14 +58,19 @@ class RunEnd:
         asked = kit.options.devices or kit.options.reports or kit.must_be_settled
         return bool(asked or kit.ledger.selected or kit.ledger.records)
 
-    def pytest_sessionstart(self) -> None:
-        if not self.is_active:
-            return
-        self.signals.install()
-        if not self.is_worker:  # pytest-xdist notices that a worker is gone
-            self.guard.install()
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
+        self.session = session
+        if self.is_active:
+            self.signals.install()
+            if not self.is_worker:  # pytest-xdist notices that a worker is gone
+                self.guard.install()
+        return (yield)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
+        if not self.finished and not self.is_worker and os.getpid() == self.process:
+            self._finish_early()
         self.signals.restore()
         self.guard.restore()
 
@@ -128,6 +135,7 @@ class RunEnd:
                 self._finish(session)
 
     def _finish(self, session: pytest.Session) -> None:
+        self.finished = True
         kit, own = self.kit, int(session.exitstatus)
         with kit.interruptible():
             kit.release()
@@ -145,6 +153,15 @@ class RunEnd:
             session.exitstatus = self._settle(own)
             if own not in _SUMMED_UP:
                 self._print_in_place_of_pytest()
+
+    def _finish_early(self) -> None:
+        """Settle a run that a plugin ended as it began, of which pytest says no more."""
+        if self.session is None:
+            return
+        own = int(self.session.exitstatus)
+        self._finish(self.session)
+        if own in _SUMMED_UP and self.code is not None:
+            self._print_in_place_of_pytest()
 
     def _is_to_settle(self, own: int) -> bool:
         """Whether there is anything to count: tests were to be run, or it was not known yet."""
@@ -214,10 +231,17 @@ class RunEnd:
         if kit.crash is not None:
             _say(out, f"crashed: {kit.crash}")
         elif self.code == INCOMPLETE:
-            why = kit.account.undecided or "something was not run"
+            why = self._why_incomplete()
             _say(out, f"incomplete: exit code {INCOMPLETE}, {why}")
         for path in kit.options.reports if not kit.unwritten else ():
             _say(out, f"report: {path}")
+
+    def _why_incomplete(self) -> str:
+        kit, missed = self.kit, "something was not run"
+        if any(record.outcome is Outcome.NOT_RUN for record in kit.ledger.in_order()):
+            return missed
+        unwritten = "not all that was asked for could be written" if kit.unwritten else ""
+        return kit.account.undecided or unwritten or "; ".join(kit.unfinished) or missed
 
     def _print_in_place_of_pytest(self) -> None:
         out = self.config.pluginmanager.getplugin("terminalreporter")

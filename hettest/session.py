@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -195,7 +196,8 @@ class KitSession:
             return None
         from hettest.outcome_lock import Lock, read
 
-        return Lock(path) if self.options.update_lock and not path.exists() else read(path)
+        is_new = self.options.update_lock and not os.path.exists(path)
+        return Lock(path) if is_new else read(path)
 
     @property
     def locked(self) -> tuple[str, ...]:

@@ -35,6 +35,9 @@ LARGEST: Final = 1 << 63
 LONGEST_MESSAGE: Final = 40_000
 """Characters of what an implementation says that are kept."""
 
+LONGEST_CLAIMS: Final = 1 << 18
+"""Characters of all capability words together; an operator with each dtype by name takes less."""
+
 _LONGEST_WORD: Final = 200
 _NONE: Final = type(None)
 _TEXT: Final = (str,)
@@ -135,7 +138,14 @@ def words(found: object) -> frozenset[str]:
     if not _is(found, (frozenset, set)):
         raise ProtocolBreach(f"its capabilities are {called(found)}, expected a frozenset of words")
     claims: Any = found
-    return frozenset(_part("has a capability that", claim, _TEXT) for claim in claims)
+    made = frozenset(_part("has a capability that", claim, _TEXT) for claim in claims)
+    length = sum(map(len, made))
+    if length > LONGEST_CLAIMS:
+        raise ProtocolBreach(
+            f"its capabilities are {len(made)} words of {length} characters in all, "
+            f"expected at most {LONGEST_CLAIMS}"
+        )
+    return made
 
 
 def called(value: object) -> str:

@@ -23,7 +23,7 @@ class Ownership:
     """What became of what belongs to the caller."""
 
     written: frozenset[int]
-    """The arguments' arrays that are not what they were."""
+    """The arguments' arrays that are not what they were: elements, shape or dtype."""
 
     shared: frozenset[tuple[int, int]]
     """The results' arrays that lie in the memory of an argument's, each with that one."""
@@ -45,6 +45,14 @@ class TellsOwnership(ABC):
         """
 
 
+_State = tuple[Any, tuple[int, ...], bytes]
+"""What is seen of an array: an implementation may give it another dtype or shape, in place."""
+
+
+def _state(array: Any) -> _State:
+    return array.dtype, array.shape, array.tobytes()
+
+
 @final
 @dataclass(frozen=True)
 class Kept:
@@ -53,11 +61,11 @@ class Kept:
     args: Sequence[Array]
     """The very arrays that the implementation was given."""
 
-    args_were: Sequence[bytes]
+    args_were: Sequence[_State]
     results: Sequence[Any]
     """The very arrays that it returned."""
 
-    results_were: Sequence[bytes]
+    results_were: Sequence[_State]
 
     @classmethod
     def of(cls, args: Sequence[Value], before: Sequence[Value], results: Value) -> Kept:
@@ -65,9 +73,9 @@ class Kept:
         returned = list(leaves(results))
         return cls(
             list(leaves(tuple(args))),
-            [array.tobytes() for array in leaves(tuple(before))],
+            [_state(array) for array in leaves(tuple(before))],
             returned,
-            [array.tobytes() for array in returned],
+            [_state(array) for array in returned],
         )
 
 
@@ -75,7 +83,7 @@ def ownership(run: Kept, earlier: Kept | None = None) -> Ownership:
     """Return what became by now of a run's arguments, and of the results of the earlier run."""
     import numpy as np
 
-    written = (n for n, old in enumerate(run.args_were) if run.args[n].tobytes() != old)
+    written = (n for n, old in enumerate(run.args_were) if _state(run.args[n]) != old)
     shared = (
         (number, argument)
         for number, result in enumerate(run.results)
@@ -86,5 +94,5 @@ def ownership(run: Kept, earlier: Kept | None = None) -> Ownership:
     overwritten = None
     if earlier is not None:
         pairs = enumerate(zip(earlier.results, earlier.results_were, strict=True))
-        overwritten = frozenset(n for n, (now, old) in pairs if now.tobytes() != old)
+        overwritten = frozenset(n for n, (now, old) in pairs if _state(now) != old)
     return Ownership(frozenset(written), frozenset(shared), overwritten)

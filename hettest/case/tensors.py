@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -10,6 +11,7 @@ import numpy as np
 from hettest.case.model import Random, Tensor, Written
 from hettest.case.tables import TABLES
 from hettest.errors import CaseError, Problem
+from hettest.files.reading import DocumentError, read_bytes
 from hettest.language import DTYPES, numpy_dtype
 
 if TYPE_CHECKING:
@@ -64,9 +66,9 @@ def _shaped(array: NDArray[Any], tensor: Tensor, case_file: Path) -> NDArray[Any
 def _loaded(tensor: Tensor, case_file: Path) -> NDArray[Any]:
     path = case_file.parent / (tensor.file or "")
     try:
-        array = np.load(path, allow_pickle=False)
-    except OSError as error:
-        message = f"{tensor.file} cannot be read: {error.strerror or error}"
+        array = np.load(BytesIO(read_bytes(path)), allow_pickle=False)
+    except DocumentError as error:
+        message = f"{tensor.file} {error.problem.message}"
         raise _wrong(tensor, case_file, message) from error
     except Exception as error:  # NumPy raises many kinds for a file that is no array
         raise _wrong(tensor, case_file, f"{tensor.file} holds no plain array: {error}") from error

@@ -6,10 +6,13 @@ run.
 
 from __future__ import annotations
 
+import errno
 import sys
+from typing import Final
 
 import typer
 
+from hettest.backend.exact import cut
 from hettest.bench.located import StoredError
 from hettest.cli.commands import (
     backend_check,
@@ -38,6 +41,9 @@ from hettest.cli.output import echo
 from hettest.errors import BackendCrash, CaseError, UsageError
 from hettest.files.reading import DocumentError
 from hettest.termination import SignalHandlers, name_of
+
+_OF_NAMES: Final = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
+"""What is wrong with a name on the command line, or with the rights of whoever called."""
 
 
 def application() -> typer.Typer:
@@ -100,3 +106,9 @@ def _run() -> None:
     except BackendCrash as crash:
         echo(f"hettest: crashed: {crash}", err=True)
         sys.exit(1)
+    except OSError as error:
+        if error.filename is None or error.errno not in _OF_NAMES:
+            raise
+        name = cut(str(error.filename), 100)
+        echo(f"hettest: {name}: {error.strerror}; name a file or a folder that is there", err=True)
+        sys.exit(2)

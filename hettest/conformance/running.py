@@ -120,6 +120,8 @@ def rerun(
         found = {record.id: record for record in records}
         for item in progress([here[record.id] for record in records]):
             yield from deviations([(found[item.id], item)], session.run)
+    if session.crash is not None:
+        yield f"the backend crashed after all items: {session.crash}"
     if sorted(content.claims) != sorted(session.claims):
         other = sorted(set(content.claims) ^ set(session.claims))
         yield f"the backend declares other words than the report says: {', '.join(other)}"

@@ -12,6 +12,7 @@ from typing import Final
 
 from hettest.errors import UsageError
 from hettest.files import write_bytes, write_text
+from hettest.files.reading import DocumentError, read_text
 
 NAMESPACE: Final = "hettest"
 SIGNER: Final = "signer"
@@ -83,9 +84,9 @@ def consistent(data: bytes, signature: bytes) -> str:
 def _allowed(key: Path) -> str:
     """Return the allowed signers that a file names; of a public key that one alone."""
     try:
-        text = key.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--key={key}: cannot be read: {error}") from error
+        text = read_text(key)
+    except DocumentError as error:
+        raise UsageError(f"--key={error}") from error
     if "PRIVATE KEY" in text:
         raise UsageError(f"--key={key}: is a private key, expected the public one, {key}.pub")
     if _KEY.match(text.lstrip()):

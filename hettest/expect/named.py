@@ -86,6 +86,7 @@ def _variables(situation: Situation) -> Iterator[str]:
 def _named(seen: Observation) -> Iterator[tuple[str, str]]:
     """Yield every variable that is named, after what is said of it."""
     yield from (("a transfer is of", c.value) for c in seen.copies or () if c.value is not None)
+    yield from (("a transfer is for", c.reader) for c in seen.copies or () if c.reader is not None)
     for execution in seen.executions or ():
         yield from (("an execution defines", name) for name in execution.defines)
     yield from (("its intermediates hold", name) for name in seen.intermediates or ())

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,17 +60,35 @@ def read_text(path: Path, what: str = "") -> str:
     Raises:
         DocumentError: There is none, it is too large, or it is no UTF-8; with the line.
     """
+    return decoded(read_bytes(path, what), path)
+
+
+def read_bytes(path: Path, what: str = "") -> bytes:
+    """Return what a file holds, up to `MOST_BYTES`, which a device such as ``/dev/zero`` exceeds.
+
+    Raises:
+        DocumentError: There is none, it is too large, or a pipe that may wait forever.
+    """
     try:
-        if path.stat().st_size > MOST_BYTES:
-            _refuse(path, None, f"found a file of more than {MOST_BYTES} bytes")
-        data = path.read_bytes()
-    except OSError as error:
-        _refuse(path, None, f"{what} cannot be read: {error.strerror or error}".lstrip(), error)
+        if _is_named_pipe(path):
+            _refuse(path, None, f"{what} cannot be read: found a pipe, expected a file".lstrip())
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, MemoryError) as error:
+        told = getattr(error, "strerror", None) or str(error) or "there is not memory enough"
+        _refuse(path, None, f"{what} cannot be read: {told}".lstrip(), error)
     except ValueError as error:  # a null byte in the name
         if isinstance(error, DocumentError):
             raise
         _refuse(path, None, f"{what} cannot be read: {error}".lstrip(), error)
-    return decoded(data, path)
+    if len(data) > MOST_BYTES:
+        _refuse(path, None, f"found a file of more than {MOST_BYTES} bytes")
+    return data
+
+
+def _is_named_pipe(path: Path) -> bool:
+    """Whether it is a pipe in a folder; what the shell hands over as ``<(…)`` has its writer."""
+    return stat.S_ISFIFO(path.stat().st_mode) and path.parts[1:2] not in (("dev",), ("proc",))
 
 
 def decoded(data: bytes, name: str | Path) -> str:
@@ -271,6 +290,7 @@ __all__ = [
     "decoded",
     "parse_json",
     "parse_toml",
+    "read_bytes",
     "read_text",
     "time_at",
     "time_of",

@@ -39,6 +39,7 @@ _REPAIRS: Final = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EISDIR: "name a file, not a folder",
     errno.ENOTDIR: "name a folder that is one",
+    errno.ENXIO: "let somebody read the pipe first",
     errno.ELOOP: "name a file that no circle of links leads to",
 }
 
@@ -85,7 +86,7 @@ def write_files(
             with _located(path, what):
                 target = _target(path)
                 if _is_special(target):
-                    target.write_bytes(data)
+                    _write_through(target, data)
                 else:
                     written.append((_beside(target, data), target))
         for path in without:
@@ -180,6 +181,14 @@ def _is_special(target: Path) -> bool:
         return not stat.S_ISREG(target.stat().st_mode)
     except FileNotFoundError:
         return False
+
+
+def _write_through(target: Path, data: bytes) -> None:
+    """Write to a device or a pipe; one that nobody reads would be waited for without end."""
+    handle = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "wb") as file:
+        os.set_blocking(handle, True)
+        file.write(data)
 
 
 def _beside(target: Path, data: bytes) -> Path:

@@ -16,11 +16,13 @@ from hettest.backend.calls import claims_of, compiled, observed
 from hettest.backend.discovery import load
 from hettest.backend.facts import facts_of, notes_of
 from hettest.backend.guard import crashes, frames_of, named
-from hettest.backend.nesting import copied
+from hettest.backend.nesting import copied, leaves
 from hettest.backend.ownership import Kept, ownership
-from hettest.backend.protocol import Backend, Executable, Options, Rejected
+from hettest.backend.protocol import Backend, Executable, Observation, Options, Rejected
 from hettest.errors import BackendCrash, ProtocolBreach, UsageError
 from hettest.isolation import observations
+from hettest.isolation.frames import LONGEST_ARRAYS
+from hettest.limits import show_bytes
 from hettest.runner.asked import Asked
 from hettest.runner.program import TextProgram
 
@@ -114,6 +116,7 @@ class Host:
     def _run(self, executable: int, entry: str, args: tuple[Value, ...]) -> Said:
         before = copied(args)
         seen = observed(self._executables[executable], entry, args)
+        _require_small(seen)
         with crashes("what run() returned"):
             self._runs.append(Kept.of(args, before, seen.results))
             data, arrays = observations.to_json(seen)
@@ -146,6 +149,21 @@ class Host:
             with crashes(f"{self.asked.backend}.close()"):
                 self.backend.close()
         return {}, []
+
+
+def _require_small(seen: Observation) -> None:
+    """Find out whether arrays can be sent, before they are brought together element by element.
+
+    Raises:
+        ProtocolBreach: They cannot: one that repeats an element is as large as it says.
+    """
+    arrays = (*leaves(seen.results), *(seen.intermediates or {}).values())
+    size = sum(array.nbytes for array in arrays)
+    if size > LONGEST_ARRAYS:
+        raise ProtocolBreach(
+            f"run() returned an observation whose arrays take {show_bytes(size)}, "
+            f"at most {show_bytes(LONGEST_ARRAYS)} can be sent"
+        )
 
 
 def crash(message: str, reason: str = "", frames: str = "") -> dict[str, Any]:

@@ -28,6 +28,17 @@ def resident(process: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
+def descendants(process: int) -> list[int]:
+    """Return a process's children and theirs; one whose parent is gone is nobody's descendant."""
+    try:
+        children = [
+            c for task in (_PROC / str(process) / "task").iterdir() for c in _children(task)
+        ]
+    except OSError:
+        return []
+    return [*children, *(inner for child in children for inner in descendants(child))]
+
+
 def _children(task: Path) -> list[int]:
     try:
         return [int(child) for child in (task / "children").read_text().split()]

@@ -14,13 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from hettest.backend import progress
 from hettest.isolation.channel import TICK, Channel
 from hettest.isolation.frames import LENGTH, Answer, Malformed
-from hettest.isolation.memory import resident
+from hettest.isolation.memory import descendants, resident
 from hettest.isolation.serve import WHERE
 from hettest.limits import Limits, show_bytes, show_excess
 from hettest.runner.asked import Asked
@@ -149,9 +151,11 @@ class Process:
 
     def close(self) -> None:
         """Let the process end by itself; what still runs after a while is killed."""
+        started = _handles_of(descendants(self._child.pid))
         self._pipe.close()
         self._has_gone(_GRACE)
         self.kill()
+        _end(started)
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -226,10 +230,11 @@ class Process:
         """Kill the process and all that it started, and wait for none of them."""
         if self._child.returncode is not None:
             return
-        try:
+        started = _handles_of(descendants(self._child.pid))
+        with suppress(ProcessLookupError, PermissionError):
+            # macOS refuses for a group whose leader is gone but not waited for
             os.killpg(self._child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            return  # macOS refuses for a group whose leader is gone but not waited for
+        _end(started)
 
 
 @final
@@ -248,6 +253,23 @@ class _Look:
         if now >= self._next:
             self._next = now + TICK / 2
             self.process.look(now - self._started >= self.seconds, self.limit)
+
+
+def _handles_of(processes: Iterable[int]) -> list[int]:
+    """Return descriptors of processes, by which none is taken for a later one of its number."""
+    handles = []
+    for process in processes if hasattr(os, "pidfd_open") else ():
+        with suppress(OSError):  # it has ended meanwhile
+            handles.append(os.pidfd_open(process))
+    return handles
+
+
+def _end(handles: Iterable[int]) -> None:
+    """Kill the processes of `_handles_of`, those too that left the group of their parent."""
+    for handle in handles:
+        with suppress(OSError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
 
 
 def _pickled(question: tuple[Any, ...]) -> bytes:

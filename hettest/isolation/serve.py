@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -55,12 +56,18 @@ def _serve(questions: _Questions) -> None:
             data, arrays = host.answer(tuple(question))
             if os.getpid() != process:
                 os._exit(1)  # the backend forked, and this is its copy of the kit
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
             for part in _frame(number, data, arrays):
                 questions.end.sendall(part)
     except EOFError:
         return
+
+
+def _flush() -> None:
+    """Bring out what was printed; a backend may have closed both, or put something else there."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
 
 
 def _frame(number: int, data: dict[str, Any], arrays: list[Array]) -> list[bytes]:

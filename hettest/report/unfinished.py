@@ -37,6 +37,8 @@ def unmark(report: Path) -> None:
 
 def warning(report: Path) -> str | None:
     """Return what is wrong with a report whose run has not ended, or ``None``."""
+    if not report.name:
+        return None  # a folder such as ".", of which it will be said that it is no report
     marker = marker_of(report)
     try:
         begun = marker.read_text("utf-8").strip()

@@ -80,7 +80,8 @@ def exit_code(content: ReportContent) -> int:
     failed = counts[Outcome.FAILED] or counts[Outcome.CRASHED] or content.problems or content.unmet
     if failed:
         return 1
-    unproven = counts[Outcome.NOT_RUN] or undecided(content.records, content.devices)
+    nothing = not content.records or undecided(content.records, content.devices)
+    unproven = counts[Outcome.NOT_RUN] or nothing
     return INCOMPLETE if unproven else 0
 
 

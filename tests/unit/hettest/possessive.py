@@ -50,6 +50,18 @@ class WritesToEarlierArguments(Possessive):
         return results
 
 
+class ReshapesArguments(Possessive):
+    def spoil(self, args: Sequence[Any], results: Any) -> Any:
+        args[0].shape = (2, 2)
+        return results
+
+
+class RetypesArguments(Possessive):
+    def spoil(self, args: Sequence[Any], results: Any) -> Any:
+        args[0].dtype = np.int32
+        return results
+
+
 class ReturnsArguments(Possessive):
     def spoil(self, args: Sequence[Any], results: Any) -> Any:
         np.copyto(args[0], results)

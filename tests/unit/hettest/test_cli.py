@@ -180,3 +180,40 @@ def test_one_case_can_be_checked_by_itself(
     assert hettest(monkeypatch, "case", "check", str(path)) == 0
 
     assert capsys.readouterr().out == "case files: 1, problems: 0\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "--cases={}"),
+        ("case", "check", "{}"),
+        ("report", "{}"),
+        ("conformance", "verify", "{}"),
+        ("conformance", "run", "--out={}"),
+        ("bench", "compare", "{}", "{}"),
+        ("bench", "trend", "{}"),
+        ("bench", "import", "{}", "--format=asv", "--out={}"),
+        ("waive", "audit", "{}"),
+        ("run", "opening", "--lock={}", "--update-lock"),
+    ],
+)
+def test_a_name_that_is_too_long_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word.format("x" * 5000) for word in command]
+
+    assert hettest(monkeypatch, *words) == 2
+
+    assert "File name too long" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hettest(monkeypatch, "report", ".") == 2
+
+    assert "cannot be read: Is a directory" in capsys.readouterr().err

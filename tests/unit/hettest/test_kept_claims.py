@@ -62,6 +62,10 @@ def test_what_is_named_as_the_protocol_says_is_well() -> None:
             "a transfer is of 'x', which is no variable of the program",
         ),
         (
+            Copy("cpu:0", "npu:0", "main/%x", 8, "read", "main/%nobody"),
+            "a transfer is for 'main/%nobody', which is no variable of the program",
+        ),
+        (
             Copy("cpu:0", "gpu:7", "main/%x", 8, "read"),
             "gpu:7 is not one of the devices that acme lists: cpu:0, npu:0",
         ),

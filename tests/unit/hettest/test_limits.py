@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hettest.limits import show_excess
+from hettest.errors import UsageError
+from hettest.limits import parse_count, show_excess
 from hettest.options import limits
 
 GIB = 1 << 30
@@ -25,3 +26,9 @@ def test_an_excess_is_told_from_what_is_allowed(size: int, shown: str) -> None:
 def test_loading_has_the_time_limit_that_was_given() -> None:
     assert limits("7", None, None).start == 7
     assert limits(None, None, None).start == 120
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "", "\u0663", "9" * 5000])
+def test_a_count_is_one_that_can_be_counted_to(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--seed=.*: expected a number"):
+        parse_count("--seed", text)

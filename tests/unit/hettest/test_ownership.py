@@ -88,3 +88,16 @@ def test_memory_given_back_is_proven() -> None:
 
 def test_a_backend_that_shows_no_memory_gets_no_clause() -> None:
     assert not list(memory.check(_situation(_untouched(), -_untouched())))
+
+
+@pytest.mark.parametrize("form", ["shape", "dtype"])
+def test_an_argument_in_another_form_is_named(form: str) -> None:
+    handed = _untouched()
+
+    def spoil(results: Any) -> Any:
+        setattr(handed, form, {"shape": (2, 2), "dtype": np.int32}[form])
+        return results
+
+    (clause,) = arguments.check(_situation(handed, spoil(-_untouched())))
+    assert clause.status is Status.FAILED
+    assert clause.detail == "%a was written to"

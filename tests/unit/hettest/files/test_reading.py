@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hettest.files import json_text
+from hettest.files import json_text, reading
 from hettest.files.reading import (
     DEPTH,
     DIGITS,
@@ -124,6 +125,27 @@ def test_a_file_that_cannot_be_read_is_told(data: bytes | None, told: str, tmp_p
         read_text(tmp_path)
     with pytest.raises(DocumentError, match="cannot be read: embedded null"):
         read_text(tmp_path / "\0")
+
+
+def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 1000)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+
+    with pytest.raises(DocumentError, match="a file of more than 1000 bytes"):
+        read_text(tmp_path / "zeros")
+    with pytest.raises(DocumentError, match="cannot be read: found a pipe, expected a file"):
+        read_text(tmp_path / "pipe")
+
+
+def test_what_the_shell_hands_over_is_read() -> None:
+    end, other = os.pipe()
+    os.write(other, b"text")
+    os.close(other)
+    try:
+        assert read_text(Path(f"/dev/fd/{end}")) == "text"
+    finally:
+        os.close(end)
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_the_text(tmp_path: Path) -> None:

@@ -224,6 +224,15 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
+@needs_posix
+def test_a_pipe_that_nobody_reads_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    with pytest.raises(UsageError, match=r"pipe cannot be written: .*let somebody read the pipe"):
+        write_bytes(path, b"text")
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

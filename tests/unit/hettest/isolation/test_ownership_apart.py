@@ -79,6 +79,8 @@ def ended(name: str, item: Item) -> tuple[Record, Record]:
     [
         ("WritesToArguments", "%a was written to"),
         ("WritesToEarlierArguments", "%b was written to"),
+        ("ReshapesArguments", "%a was written to"),
+        ("RetypesArguments", "%a was written to"),
         ("ReturnsArguments", "%a was written to\nresult 0 lies in the memory of %a"),
         ("ReturnsPartOfArguments", "%a was written to\nresult 0 lies in the memory of %a"),
     ],
