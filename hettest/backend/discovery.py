@@ -62,6 +62,8 @@ def _where_modules_are(error: Exception, module: str) -> str:
 
 def _wrong(backend: Any) -> str | None:
     """Return what a would-be backend lacks, or ``None``."""
+    if isinstance(backend, type):
+        return f"found the class {backend.__name__}, expected a backend that was made of one"
     missing = [method for method in _METHODS if not callable(getattr(backend, method, None))]
     if missing:
         return f"it has no method {', '.join(missing)}"

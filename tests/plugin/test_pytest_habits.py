@@ -379,6 +379,21 @@ def test_a_test_that_ends_the_run_is_no_success(
     assert (result.ret, counts(pytester)) == (code, expected)
 
 
+@pytest.mark.parametrize(("code", "ends"), [(0, 6), (42, 42)])
+def test_an_end_before_anything_is_collected_is_no_success(
+    pytester: pytest.Pytester, run: Run, code: int, ends: int
+) -> None:
+    pytester.makeconftest(
+        f"import pytest\ndef pytest_sessionstart(): pytest.exit('enough', returncode={code})\n"
+    )
+    pytester.makepyfile(test_it=SUITE)
+
+    result = run("--devices=cpu", "--het-report=r.json")
+
+    assert (result.ret, counts(pytester)) == (ends, {})
+    assert report(pytester)["problems"] == ["the run ended before all tests were collected"]
+
+
 @pytest.mark.parametrize("hook", ["pytest_runtest_logfinish(nodeid)", "pytest_runtest_teardown()"])
 def test_a_plugin_that_breaks_is_no_success(pytester: pytest.Pytester, run: Run, hook: str) -> None:
     pytester.makeconftest(f"def {hook}: raise RuntimeError('boom')\n")

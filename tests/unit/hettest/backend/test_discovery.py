@@ -39,3 +39,15 @@ def test_what_is_not_there_has_no_place(name: str) -> None:
         load(name)
 
     assert "raised at" not in str(found.value)
+
+
+def test_a_class_that_a_function_returns_is_no_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lazy_one.py").write_text(
+        "from tests.unit.hettest.fake_backend import Backend\ndef make(): return Backend\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(UsageError, match="found the class Backend, expected a backend that was"):
+        load("lazy_one:make")
