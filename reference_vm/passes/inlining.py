@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reference_vm.analysis.compatibility import (
@@ -187,14 +187,15 @@ def _with_dims(binding: Binding, values: dict[str, Dim]) -> Binding:
         dims = tuple(substitute(d, values) for d in value.dims)
         return replace(binding, value=replace(value, dims=dims))
     if isinstance(value, Call) and any(isinstance(a, Poly | tuple) for a in value.attrs.values()):
-        attrs = Attrs({name: _with_symbols(a, values) for name, a in value.attrs.items()})
+        attrs = Attrs({name: with_symbols(a, values) for name, a in value.attrs.items()})
         return replace(binding, value=replace(value, attrs=attrs))
     return binding
 
 
-def _with_symbols(attr: AttrValue, values: dict[str, Dim]) -> AttrValue:
+def with_symbols(attr: AttrValue, values: Mapping[str, Dim]) -> AttrValue:
+    """Return an attribute with sizes in place of its symbols."""
     if isinstance(attr, tuple):
-        return tuple(_with_symbols(a, values) for a in attr)
+        return tuple(with_symbols(a, values) for a in attr)
     if not isinstance(attr, Poly):
         return attr
     found = substitute(attr, values)
@@ -202,4 +203,4 @@ def _with_symbols(attr: AttrValue, values: dict[str, Dim]) -> AttrValue:
     return found
 
 
-__all__ = ["Inliner"]
+__all__ = ["Inliner", "with_symbols"]

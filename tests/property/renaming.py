@@ -14,13 +14,12 @@ from typing import Final, final
 
 from reference_vm.analysis.compatibility import bound_symbols
 from reference_vm.ir import nodes, rewrite
+from reference_vm.passes.inlining import with_symbols
 from reference_vm.types import (
     AdtType,
     Attrs,
-    AttrValue,
     Dim,
     FunctionType,
-    Poly,
     ShapeType,
     TensorType,
     TupleType,
@@ -28,7 +27,7 @@ from reference_vm.types import (
     VirtualDevice,
     substitute_dims,
 )
-from reference_vm.types.dim import Unknown, substitute, symbol
+from reference_vm.types.dim import substitute, symbol
 
 PLAIN: Final = ("f", "g", "x", "n", "main", "host", "add", "negative", "List", "Nil", "Full", "T")
 """Names of functions, variables and roles."""
@@ -255,17 +254,7 @@ class _FunctionRenamer:
                 return pattern
 
     def _attrs(self, attrs: Attrs, dims: Mapping[str, Dim]) -> Attrs:
-        return Attrs({name: _with_dims(value, dims) for name, value in attrs.items()})
-
-
-def _with_dims(value: AttrValue, dims: Mapping[str, Dim]) -> AttrValue:
-    if isinstance(value, tuple):
-        return tuple(_with_dims(v, dims) for v in value)
-    if not isinstance(value, Poly):
-        return value
-    found = substitute(value, dims)
-    assert not isinstance(found, Unknown)
-    return found
+        return Attrs({name: with_symbols(value, dims) for name, value in attrs.items()})
 
 
 def _callee(binding: nodes.Binding) -> nodes.Var | None:

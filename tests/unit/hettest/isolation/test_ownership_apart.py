@@ -16,33 +16,11 @@ from hettest.runner.run import Environment
 from tests.unit.hettest import possessive
 from tests.unit.hettest.case.written import PROGRAM, text, write
 from tests.unit.hettest.isolation.test_isolated import DEVICES
+from tests.unit.hettest.test_run_after import CASE
 
 MODULE = "tests.unit.hettest.possessive"
-TWICE = '''
-format  = 1
-summary = "a number is negated twice over"
-level   = 2
-clauses = ["runs.repeated"]
-program = """
-module {
-  fn @main(%x: f32[1]) -> f32[1] {
-    %y = negative(%x)
-    return %y
-  }
-}
-"""
-
-[[run]]
-name   = "one"
-args.x = { dtype = "f32", shape = [1], data = [1.0] }
-result = { dtype = "f32", shape = [1], data = [-1.0] }
-
-[[run]]
-name   = "two"
-after  = "one"
-args.x = { dtype = "f32", shape = [1], data = [2.0] }
-result = { dtype = "f32", shape = [1], data = [-2.0] }
-'''
+ONE = 'result = { dtype = "f32", shape = [1], data = [-1.0] }'
+TWICE = CASE.replace("END", ONE).replace("AFTER", "one")
 
 
 @pytest.fixture(scope="module")
