@@ -120,13 +120,13 @@ def test_a_copy_of_the_process_answers_nothing(ended: dict[str, Record]) -> None
     [
         ("DiesInDevices", r"exit code 7 during: load the backend.*\n  printed:\n    looking for"),
         ("DiesWhenMade", r"exit code 3 during: load the backend.*\n  printed:\n    no licence"),
-        ("HangsInDevices", r"no answer within 3 s during: load the backend and ask for its dev"),
+        ("HangsInDevices", r"no answer within 6 s during: load the backend and ask for its dev"),
     ],
 )
 def test_a_backend_that_cannot_be_asked_is_asked_once(
     tmp_path: Path, backend: str, message: str
 ) -> None:
-    tested = subject(backend, Limits(start=3))
+    tested = subject(backend, Limits(start=6))
 
     for _ in range(2):
         with pytest.raises(BackendCrash, match=message):

@@ -59,13 +59,13 @@ def test_a_hang_as_it_is_loaded_costs_the_time_limit_once(
     backend = f"--backend={MOODY}:HangsInDevices"
     started = time.monotonic()
 
-    args = ("run", f"--cases={tmp_path}", backend, "--isolate", "--timeout=3")
+    args = ("run", f"--cases={tmp_path}", backend, "--isolate", "--timeout=6")
     assert hettest(monkeypatch, *args) == 1
 
     assert time.monotonic() - started < 60  # not the limit of each item
     printed = capsys.readouterr().out
     story, _, summary = printed.partition("and the same for 3 other items\n")
-    told = "no answer within 3 s during: load the backend"
+    told = "no answer within 6 s during: load the backend"
     assert story.count(told) == 1
     assert summary.count(told) == 2  # on the first page, and in the list of what crashed
 
