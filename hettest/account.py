@@ -83,14 +83,20 @@ class Account:
     @cached_property
     def unmet(self) -> tuple[str, ...]:
         """What was required of the run and is not so."""
-        found = any(r.case is not None for r in self.ledger.in_order())
+        found = [r for r in self.ledger.in_order() if r.case is not None]
         if not found and not self.options.requires_items:
             return ()
-        return tuple(
+        texts = [
             text
             for required in self.required
             for text in required.unmet(self._standings, self.options.devices)
-        )
+        ]
+        if self.required and any(map(self._is_in_process, found)):
+            texts.append(
+                f"{self.required[0].text} is required, and items were judged in the backend's own "
+                "process, where it could change the judge: leave out --no-isolate"
+            )
+        return tuple(texts)
 
     @cached_property
     def _standings(self) -> tuple[Standing, ...]:

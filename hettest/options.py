@@ -60,10 +60,14 @@ class HetOptions:
 
     @property
     def isolated(self) -> bool:
-        """Whether conformance items run in a process of their own: by default, all but ours do."""
+        """Whether conformance items run in a process of their own.
+
+        By default all but ours do, and ours too where a level is required.
+        """
         if self.isolate is not None:
             return self.isolate
-        return CAN_ISOLATE and self.backend.partition(":")[0] != DEFAULT_BACKEND
+        ours = self.backend.partition(":")[0] == DEFAULT_BACKEND
+        return CAN_ISOLATE and (bool(self.require) or not ours)
 
 
 def read(config: pytest.Config) -> HetOptions:

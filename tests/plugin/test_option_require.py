@@ -6,7 +6,7 @@ import pytest
 
 from tests.plugin.conftest import Run
 
-SUITE = ("--pyargs", "hettest.suite", "--devices=cpu,sim", "--het-level=0")
+SUITE = ("--pyargs", "hettest.suite", "--devices=cpu,sim", "--het-level=0", "--het-isolate")
 
 
 @pytest.mark.parametrize("how", [(), ("-n1",)])
@@ -16,6 +16,15 @@ def test_a_level_that_is_not_judged_fails(run: Run, how: tuple[str, ...]) -> Non
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         ["required: core@1:L1 is required: L1 is not judged: only 0 of * items of L1 were selected"]
+    )
+
+
+def test_what_the_backend_could_have_judged_itself_reaches_nothing(run: Run) -> None:
+    result = run(*SUITE, "--het-no-isolate", "--het-require=core@1:L0")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["required: core@1:L0 is required, and items were judged in the backend's own process, *"]
     )
 
 

@@ -15,8 +15,12 @@ SOUND = text(head='requires = ["distinct-devices"]', tail="[expect.moved]\nexact
 
 
 def hettest(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
-    """Return the exit code of the command; items run in this process unless ``args`` isolate."""
-    here = ["--no-isolate"] if args[0] == "run" and "--isolate" not in args else []
+    """Return the exit code of the command; items run in this process unless ``args`` isolate.
+
+    Where a level is required, it must not.
+    """
+    apart = "--isolate" in args or any(arg.startswith("--require") for arg in args)
+    here = ["--no-isolate"] if args[0] == "run" and not apart else []
     monkeypatch.setattr("sys.argv", ["hettest", *args, *here])
     with pytest.raises(SystemExit) as ended:
         command.main()
