@@ -26,6 +26,9 @@ from typing import Any, Final, NoReturn, final
 from hettest.errors import HettestError, Problem
 
 MOST_BYTES: Final = 512 * 1024 * 1024
+_BLOCK: Final = 1 << 20
+"""Bytes that are asked of the system at once."""
+
 DEPTH: Final = 100
 DIGITS: Final = 40
 FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,8 +75,7 @@ def read_bytes(path: Path, what: str = "") -> bytes:
     try:
         if _is_named_pipe(path):
             _refuse(path, None, f"{what} cannot be read: found a pipe, expected a file".lstrip())
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = _all_of(path)
     except (OSError, MemoryError) as error:
         told = getattr(error, "strerror", None) or str(error) or "there is not memory enough"
         _refuse(path, None, f"{what} cannot be read: {told}".lstrip(), error)
@@ -84,6 +86,15 @@ def read_bytes(path: Path, what: str = "") -> bytes:
     if len(data) > MOST_BYTES:
         _refuse(path, None, f"found a file of more than {MOST_BYTES} bytes")
     return data
+
+
+def _all_of(path: Path) -> bytes:
+    """Return what a file holds, and no more than a block beyond what it may hold."""
+    data = bytearray()
+    with path.open("rb", buffering=0) as file:
+        while len(data) <= MOST_BYTES and (block := file.read(_BLOCK)):
+            data += block
+    return bytes(data)
 
 
 def _is_named_pipe(path: Path) -> bool:

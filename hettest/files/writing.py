@@ -17,6 +17,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,9 @@ PREFIX: Final = ".hettest-"
 """What the names of files begin with that are not in their place yet."""
 
 ENDING: Final = ".part"
+_PATIENCE: Final = 2.0
+"""Seconds that a pipe may be without a reader."""
+
 _REPAIRS: Final = {
     errno.ENOSPC: "make room there, or name another folder",
     errno.EFBIG: "make room there, or name another folder",
@@ -184,11 +188,24 @@ def _is_special(target: Path) -> bool:
 
 
 def _write_through(target: Path, data: bytes) -> None:
-    """Write to a device or a pipe; one that nobody reads would be waited for without end."""
-    handle = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    """Write to a device or a pipe; for a pipe's reader it is waited a while, and not forever."""
+    end = time.monotonic() + _PATIENCE
+    while (handle := _open_if_read(target)) is None:
+        if time.monotonic() >= end:
+            raise OSError(errno.ENXIO, "it is a pipe, and nobody reads it")
+        time.sleep(0.01)
     with os.fdopen(handle, "wb") as file:
         os.set_blocking(handle, True)
         file.write(data)
+
+
+def _open_if_read(target: Path) -> int | None:
+    try:
+        return os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 def _beside(target: Path, data: bytes) -> Path:
