@@ -24,6 +24,9 @@ from hettest.files.reading import DocumentError, read_text
 from hettest.outcome import Outcome, Record
 from hettest.ran import ran_on
 
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*")
+"""Names of folders and runs may hold a ``#``."""
+
 _HEAD: Final = "# How each item ended, as --het-update-lock wrote it; an item may not end worse.\n"
 _ENTRY: Final = re.compile(r"(?P<item>.*?\S)(?:\s{2,}|\t)\s*(?P<outcome>\S.*)")
 _KEPT: Final = (Outcome.PASSED, Outcome.WAIVED, Outcome.UNSUPPORTED)
@@ -122,7 +125,7 @@ def read(path: Path) -> Lock:
         raise UsageError(str(error)) from error
     found: dict[str, Entry] = {}
     for number, text in enumerate(lines, 1):
-        line = text.partition("#")[0].strip()
+        line = _COMMENT.sub("", text).strip()
         if not line:
             continue
         item, entry = _taken_apart(path, number, line)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hettest.outcome_lock import read
 from tests.unit.hettest.case.written import text, write
 from tests.unit.hettest.test_cli import FAKE, hettest
 
@@ -212,3 +213,10 @@ def test_a_conformance_report_says_what_was_required(
     assert hettest(monkeypatch, "report", str(out / "report.json")) == 1
     assert "core@1:L1 is required" in capsys.readouterr().out
     assert hettest(monkeypatch, "conformance", "verify", str(out)) == 0
+
+
+def test_a_comment_begins_behind_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "hettest.lock"
+    path.write_text("# all\nc#/case[plain]  # slow\n\tother[plain]  passed on cpu # once\n")
+
+    assert read(path).items == ("c#/case[plain]", "other[plain]")
