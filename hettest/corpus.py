@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from os import walk
 from pathlib import Path
 from typing import final
 
@@ -34,8 +35,23 @@ def corpus_root() -> Path:
 
 
 def case_files(root: Path) -> tuple[Path, ...]:
-    """Return the case files under ``root``, sorted by id; a list of clauses there is none."""
-    return tuple(sorted(path for path in root.rglob("*.toml") if path != root / CLAUSES))
+    """Return the case files under ``root``, sorted by id; a list of clauses there is none.
+
+    Raises:
+        PermissionError: A folder there cannot be looked into: its cases would go missing.
+    """
+    found = (
+        Path(folder, name)
+        for folder, folders, files in walk(root, onerror=_require_access)
+        for name in (*folders, *files)
+        if name.endswith(".toml")
+    )
+    return tuple(sorted(path for path in found if path != root / CLAUSES))
+
+
+def _require_access(error: OSError) -> None:
+    if isinstance(error, PermissionError):
+        raise error
 
 
 def case_ids(root: Path) -> tuple[str, ...]:

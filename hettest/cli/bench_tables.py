@@ -56,7 +56,7 @@ def show(table: Table) -> None:
     """Print a table on standard output, without cutting names where that is no terminal."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else WIDTH
+    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDTH
     Console(width=width, highlight=False, soft_wrap=False).print(table)
 
 

@@ -110,5 +110,5 @@ def _run() -> None:
         if error.filename is None or error.errno not in _OF_NAMES:
             raise
         name = cut(str(error.filename), 100)
-        echo(f"hettest: {name}: {error.strerror}; name a file or a folder that is there", err=True)
+        echo(f"hettest: {name}: {error.strerror}; name one that is there and may be read", err=True)
         sys.exit(2)

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 def with_progress(items: Sequence[_T]) -> Iterable[_T]:
     """Return the items, with a bar on the terminal if there is one."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # None: whoever called closed it
         return items
     from rich.console import Console
     from rich.progress import track

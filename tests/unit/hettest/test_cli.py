@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -221,3 +225,33 @@ def test_a_folder_is_no_report(
     assert hettest(monkeypatch, "report", ".") == 2
 
     assert "cannot be read: Is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are those of POSIX")
+def test_a_folder_that_cannot_be_looked_into_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SOUND)
+    write(tmp_path, SOUND, "closed/other.toml")
+    scandir = os.scandir
+
+    def scan(folder: str) -> Iterator[os.DirEntry[str]]:  # whoever tests may be root
+        if str(folder).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", scan)
+
+    assert hettest(monkeypatch, "list", f"--cases={tmp_path}") == 2
+
+    assert f"{tmp_path / 'closed'}: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_run_does_without_a_stream_that_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    write(tmp_path, SOUND)
+    monkeypatch.setattr(sys, stream, None)
+
+    assert hettest(monkeypatch, "run", f"--cases={tmp_path}", f"{FAKE}:Backend") == 0
