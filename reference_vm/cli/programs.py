@@ -35,7 +35,7 @@ def read(file: Path) -> Module:
     try:
         if file.suffix == ".onnx":
             return from_onnx(file)
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(file) == "-" else _text(file)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
     except UnicodeDecodeError as error:
@@ -48,11 +48,23 @@ def read(file: Path) -> Module:
     return module
 
 
+def _text(file: Path) -> str:
+    """Return the text of a file; of a device such as ``/dev/zero``, which never ends, none."""
+    data = bytearray()
+    with file.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            data += block
+            if len(data) > _MOST:
+                message = f"{file}: found more than {_MOST} bytes, expected a program as text"
+                raise typer.BadParameter(message, param_hint="FILE")
+    return data.decode("utf-8")
+
+
 def is_saved(file: Path) -> bool:
     """Whether a file is a program that was compiled and saved, by its first bytes."""
-    if str(file) == "-" or not file.is_file():
-        return False
     try:
+        if str(file) == "-" or not file.is_file():
+            return False
         with file.open("rb") as opened:
             head = opened.read(_NAME + len(MANIFEST))
     except OSError:
@@ -100,6 +112,10 @@ _SIZE: Final = re.compile(r"\s*(?P<symbol>[A-Za-z_][\w.]*)\s*=\s*(?P<number>[0-9
 SOURCES: Final = (".hir", ".onnx")
 """How the names of programs end that are not compiled yet."""
 
+_MOST: Final = 512 * 1024 * 1024
+"""Bytes of a program as text."""
+
+_BLOCK: Final = 1 << 20
 _ARCHIVE: Final = b"PK\3\4"
 """How an archive begins."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from reference_vm.cli import programs
 from reference_vm.cli.main import application
 from reference_vm.diagnostics import DiagnosticError
 from reference_vm.session import Session
@@ -211,3 +212,19 @@ def test_a_name_that_the_terminal_lacks_is_printed(file: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "main/%\\U0001f600\\xe9" in done.stdout
+
+
+def test_a_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "_MOST", 1000)
+
+    result = CliRunner().invoke(application(), ["run", "/dev/zero"])
+
+    assert result.exit_code == 2
+    assert "more than 1000 bytes" in " ".join(result.output.split())
+
+
+def test_a_name_that_is_too_long_is_told() -> None:
+    result = CliRunner().invoke(application(), ["run", "x" * 5000])
+
+    assert result.exit_code == 2
+    assert "Filenametoolong" in re.sub(r"[│\s]", "", result.output)
