@@ -5,8 +5,10 @@ Exit codes: 0; 1 if the program is at fault; 2 for wrong usage.
 
 from __future__ import annotations
 
+import errno
 import sys
 from io import TextIOWrapper
+from typing import Final
 
 import typer
 
@@ -14,6 +16,7 @@ from reference_vm.cli.commands import compile_, disassemble, explain, opt
 from reference_vm.cli.commands import run as run_command
 from reference_vm.diagnostics import DiagnosticError
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _COMMANDS = (opt, compile_, run_command, disassemble, explain)
 
 
@@ -41,6 +44,11 @@ def main() -> None:
     except DiagnosticError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _NO_ROOM or error.filename is not None:
+            raise
+        print(f"the output cannot be written: {error.strerror}; make room there", file=sys.stderr)
+        sys.exit(2)
 
 
 __all__ = ["application", "main"]

@@ -228,3 +228,22 @@ def test_a_name_that_is_too_long_is_told() -> None:
 
     assert result.exit_code == 2
     assert "Filenametoolong" in re.sub(r"[│\s]", "", result.output)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux that has no room")
+def test_no_room_for_the_output_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "program.hir"
+    path.write_text(LOOP)
+    code = "from reference_vm.cli.main import main; main()"
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "opt", str(path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert done.stderr == "the output cannot be written: No space left on device; make room there\n"
