@@ -55,7 +55,10 @@ def test_the_reference_passes(corpus: tuple[Case, ...], part: int) -> None:
 def test_the_reference_passes_what_needs_a_third_device(corpus: tuple[Case, ...]) -> None:
     devices = (*PAIR, "sim:1")
     before = {item.id for item in select(corpus, PAIR).items}
-    items = [item for item in select(corpus, devices).items if item.id not in before]
+    new = [item for item in select(corpus, devices).items if item.id not in before]
+    three = [item for item in new if len(item.devices) > 2]
+    two = [item for item in new if len(item.devices) <= 2]  # the same as with the second device
+    items = three + two[::8]
 
     assert len(items) > 50
     assert_passed(judged(items, devices))
