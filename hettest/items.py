@@ -239,7 +239,8 @@ def shorten(report: pytest.TestReport, error: BaseException | None) -> None:
 def first_line(report: pytest.TestReport | pytest.CollectReport) -> str:
     """Return what a report of a failure says, in one line."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    text = crash.message if crash is not None else report.longreprtext
+    missing = getattr(report.longrepr, "errorstring", None)  # of a fixture that there is not
+    text = crash.message if crash is not None else missing or report.longreprtext
     return next((line for line in text.splitlines() if line.strip()), "failed")
 
 

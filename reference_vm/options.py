@@ -158,7 +158,9 @@ def _costs(costs: Path | str | CostModel | None) -> CostModel:
         raise CompileError(catalog.invalid_option("costs", costs, "a CostModel or the path of one"))
     try:
         return read_costs(Path(costs).read_text(encoding="utf-8"), str(costs))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise CompileError(catalog.cost_model(str(costs), error.strerror or str(error))) from error
+    except UnicodeDecodeError as error:
         raise CompileError(catalog.cost_model(str(costs), str(error))) from error
 
 

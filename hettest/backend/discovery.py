@@ -31,7 +31,7 @@ def load(name: str) -> Backend:
         UsageError: There is none, it cannot be made, or it is no backend; says why.
     """
     called = parse_name(name)
-    what = f"backend {name} ({called.place})"
+    what = f"backend {name}" + (f" ({called.place})" if called.place != name else "")
     try:
         make = getattr(import_module(called.module), called.attribute)
         if not callable(make):
@@ -120,5 +120,6 @@ def mistyped(device: str, known: Sequence[DeviceInfo]) -> str | None:
     kinds = dict.fromkeys(canonical(info.name).partition(":")[0] for info in known)
     if kind in kinds or kind_of(device) in map(kind_of, kinds):
         return None
-    near = get_close_matches(kind, kinds, n=1, cutoff=0.7)
+    near = [known for known in kinds if sorted(known) == sorted(kind)]  # smi: letters swapped
+    near = near or get_close_matches(kind, kinds, n=1, cutoff=0.7)
     return f"{near[0]}:{index}" if near else None

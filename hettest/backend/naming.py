@@ -124,9 +124,11 @@ def arguments(name: BackendName, make: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _unknown(key: str, known: list[str]) -> str:
+    if not known:
+        return f"has no option {key}; it takes no options"
     near = get_close_matches(key, known, n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
-    return f"has no option {key}; its options are {', '.join(known) or 'none'}{meant}"
+    return f"has no option {key}; its options are {', '.join(known)}{meant}"
 
 
 def _read(name: BackendName, key: str, text: str, parameter: inspect.Parameter | None) -> Any:

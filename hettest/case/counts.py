@@ -29,12 +29,17 @@ class Transfers:
     moved: int
     copied_bytes: int
     moved_bytes: int
+    by_value: Mapping[str, tuple[int, int]]
+    """The number of copies and of moves of each variable, ``main/%s``; explicit ones apart."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Moves:
     """The transfers of one value."""
+
+    name: str | None
+    """Of the variable; ``None`` for an explicit copy, which has the name of either of two."""
 
     copies: int
     arguments: int
@@ -59,11 +64,17 @@ def transfers(
     program = read(module.by_name[entry], binding)
     order = (*dict.fromkeys(binding.values()), default)
     moves = list(_all_moves(program, order, policy, sizes))
+    by_value: dict[str, tuple[int, int]] = {}
+    for m in moves:
+        if m.name is not None:
+            copies, moved = by_value.get(f"{entry}/%{m.name}", (0, 0))
+            by_value[f"{entry}/%{m.name}"] = copies + m.copies, moved + m.copies + m.arguments
     return Transfers(
         copies=sum(m.copies for m in moves),
         moved=sum(m.copies + m.arguments for m in moves),
         copied_bytes=sum(m.copies * m.size for m in moves),
         moved_bytes=sum((m.copies + m.arguments) * m.size for m in moves),
+        by_value=by_value,
     )
 
 
@@ -78,7 +89,7 @@ def _all_moves(
         if policy == "replicate":
             yield _replicated(key, need, pin, size)
         else:
-            yield _Moves(len(need | {home}) - 1, int(home != HOST), size)
+            yield _Moves(key[0].name, len(need | {home}) - 1, int(home != HOST), size)
     for step in program.steps:
         for key in step.writes:
             size = _size(program, key, sizes)
@@ -86,7 +97,7 @@ def _all_moves(
             if step.is_view and need:
                 raise NotExplicit(f"%{key[0].name} is a view that is read on another device")
             yield from _explicit(program, key, size)
-            yield _Moves(len(need), 0, size)
+            yield _Moves(key[0].name, len(need), 0, size)
 
 
 def _size(program: Program, key: Key, sizes: Mapping[str, int]) -> int:
@@ -104,7 +115,7 @@ def _explicit(program: Program, key: Key, size: int) -> Iterator[_Moves]:
     """Yield one copy for each ``device_copy`` of the value; it counts for itself."""
     for step in program.steps:
         if _is_copy(step):
-            yield from (_Moves(1, 0, size) for read_key, _ in step.reads if read_key == key)
+            yield from (_Moves(None, 1, 0, size) for read_key, _ in step.reads if read_key == key)
 
 
 def _need(program: Program, key: Key) -> frozenset[str]:
@@ -144,4 +155,4 @@ def _replicated(key: Key, need: frozenset[str], pin: str | None, size: int) -> _
     if pin is not None and pin != HOST and HOST in need:
         raise NotExplicit(f"%{key[0].name} is pinned away from the host and read there")
     wanted = need if pin is None else need | {pin}
-    return _Moves(0, len(wanted - {HOST}), size)
+    return _Moves(key[0].name, 0, len(wanted - {HOST}), size)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
 from typing import Annotated, TypeAlias
 
 import typer
 
+from hettest.case.model import Case
 from hettest.corpus import Selection, case_files, cases, corpus_root, matches, own_cases, select
 from hettest.devicemap import parse_binding
 from hettest.errors import UsageError
+from hettest.patterns import fits
 
 PATTERNS: TypeAlias = Annotated[
     list[str] | None,
@@ -60,11 +63,25 @@ def selected(
     found = select(corpus, devices, binding=binding, level=level, patterns=patterns or ())
     for pattern in patterns or ():
         if not any(matches(item, (pattern,)) for item in found.items):
-            raise UsageError(f"no item matches {pattern} {_with(devices, device_map, level)}")
+            where = _with(devices, device_map, level)
+            raise UsageError(f"no item matches {pattern} {where}{_meant(pattern, corpus, devices)}")
     if not found.items:
         reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
         raise UsageError(f"there is no item to run: {reasons}")
     return found
+
+
+def _meant(pattern: str, corpus: Sequence[Case], devices: Sequence[str]) -> str:
+    """Return what to try in place of a pattern that matches nothing here."""
+    name, bracket, _ = pattern.rstrip("/").partition("[")
+    ids = [case.id for case in corpus]
+    if any(fits(known, name) or known.startswith(f"{name}/") for known in ids):
+        if not bracket:
+            return f"; {name} is there, but has no item for this choice of devices, roles and level"
+        return f"; hettest list {name} --devices={','.join(devices)} prints the items that it has"
+    folders = {folder.as_posix() for known in ids for folder in PurePosixPath(known).parents}
+    near = get_close_matches(name, [*sorted(folders - {"."}), *ids], n=2)
+    return f"; did you mean {' or '.join(near)}?" if near else "; hettest list prints what there is"
 
 
 def _with(devices: Sequence[str], device_map: str | None, level: int | None) -> str:

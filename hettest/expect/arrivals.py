@@ -33,7 +33,8 @@ def check(situation: Situation) -> Iterator[Clause]:
     if wrong:
         yield Clause("arrivals", Status.FAILED, "\n".join(wrong))
     elif needs:
-        detail = f"{len(needs)} values were read where they were not made, and each was brought"
+        values = "1 value was" if len(needs) == 1 else f"{len(needs)} values were"
+        detail = f"{values} read where not made, and each was brought"
         yield Clause("arrivals", Status.PROVEN, detail)
 
 

@@ -27,4 +27,4 @@ def check(situation: Situation) -> Iterator[Clause]:
         yield Clause("copies", Status.UNPROVEN, detail, line, "observe:copies")
         return
     found = transfers.tally(copies, transfers.COPIES)
-    yield transfers.clause("copies", found, number, size, line)
+    yield transfers.clause(situation, "copies", found, number, size, line)

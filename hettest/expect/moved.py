@@ -27,4 +27,4 @@ def check(situation: Situation) -> Iterator[Clause]:
         return
     found = transfers.tally(copies, transfers.MOVED)
     line = counts.line if counts is not None else None
-    yield transfers.clause("moved", found, number, size, line)
+    yield transfers.clause(situation, "moved", found, number, size, line)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -64,10 +65,36 @@ def defined(situation: Situation) -> Transfers | None:
         return None
 
 
-def clause(name: str, found: Tally, number: Limits, size: Limits, line: int | None) -> Clause:
+def _differences(situation: Situation, name: str, number: Limits) -> Iterator[str]:
+    """Yield a line for each variable of which too much or too little was transferred.
+
+    None where the definition does not say the number that the limits say, or where the backend
+    names values that the definition does not count, as it may do with aliases.
+    """
+    computed = defined(situation)
+    if computed is None:
+        return
+    causes, column = (COPIES, 0) if name == "copies" else (MOVED, 1)
+    expected = {value: counts[column] for value, counts in computed.by_value.items()}
+    copies = [c for c in situation.observation.copies or () if c.cause is None or c.cause in causes]
+    if not number.admits(sum(expected.values())) or any(c.value not in expected for c in copies):
+        return
+    found: Counter[str | None] = Counter()
+    for copy in copies:
+        found[copy.value] += copy.count
+    for value, wanted in expected.items():
+        if found[value] != wanted:
+            yield f"{value}: found {found[value]}, expected {wanted}"
+
+
+def clause(
+    situation: Situation, name: str, found: Tally, number: Limits, size: Limits, line: int | None
+) -> Clause:
     """Return whether what was counted is within the limits."""
     if not number.admits(found.number):
-        return Clause(name, Status.FAILED, f"found {found.number}, expected {number}", line)
+        detail = f"found {found.number}, expected {number}"
+        detail += "".join(f"\n{more}" for more in _differences(situation, name, number))
+        return Clause(name, Status.FAILED, detail, line)
     if not size:
         return Clause(name, Status.PROVEN, f"found {found.number}, expected {number}", line)
     if found.bytes is None:

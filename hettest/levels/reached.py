@@ -113,11 +113,15 @@ def _reach(
     if below is not None and below.reach is not Reach.REACHED:
         return below.reach, f"{below.name} is {below.reach}"
     if part.beyond and part.step.level >= PLACED_FROM:
-        return Reach.NOT_JUDGED, f"{part.beyond} cases of {name} need more devices than were named"
+        need = (
+            f"1 case of {name} needs" if part.beyond == 1 else f"{part.beyond} cases of {name} need"
+        )
+        return Reach.NOT_JUDGED, f"{need} more devices than were named"
     if part.absent:
         return Reach.NOT_JUDGED, f"this installation lacks {part.absent[0]}, an item of the profile"
     if selected < items:
-        return Reach.NOT_JUDGED, f"only {selected} of {items} items of {name} were selected"
+        part_of = f"only {selected}" if selected else "none"
+        return Reach.NOT_JUDGED, f"{part_of} of {items} items of {name} were selected"
     if items and not any(map(_passed, found)):
         return Reach.BLOCKED, f"no item of {name} passed; all {items} need words not declared"
     return Reach.REACHED, ""

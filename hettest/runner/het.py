@@ -51,7 +51,7 @@ from hettest.runner.given import (
     roles_of,
 )
 from hettest.runner.program import ModuleProgram, TextProgram
-from hettest.runner.story import executed
+from hettest.runner.story import executed, source
 
 if TYPE_CHECKING:
     from hettest.backend.protocol import Value
@@ -322,5 +322,7 @@ def _story(prepared: Prepared, clauses: Sequence[Clause], observation: Observati
         first, *rest = clause.detail.split("\n")
         lines.append(f"  {clause.name} {clause.status}: {first}")
         lines += (f"    {line}" for line in rest)
+    if isinstance(prepared.program, TextProgram):
+        lines += source(prepared.program.text)
     lines += executed(observation)
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 
 from hettest.backend.protocol import Observation
 from hettest.case.expansion import Item
@@ -59,8 +60,14 @@ def _line(item: Item, clause: Clause) -> int | None:
 
 def program(case: Case) -> Iterator[str]:
     """Yield the lines that show the program, each with its line in the case file."""
+    return source(case.text, case.program_line)
+
+
+def source(text: str, first_line: int = 1) -> Iterator[str]:
+    """Yield the lines that show the text of a program, each with its number."""
     yield "  program:"
-    numbered = list(enumerate(case.text.rstrip().split("\n"), case.program_line))
+    every = enumerate(text.rstrip().split("\n"), first_line)
+    numbered = list(dropwhile(lambda line: not line[1].strip(), every))
     width = len(str(numbered[-1][0]))
     yield from _shortened([f"    {line:>{width}} | {text}".rstrip() for line, text in numbered])
 

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from reference_vm.diagnostics import CompileError, catalog
 from reference_vm.ops.definition import Attr, Content, OpCall, OpDef, Required
 from reference_vm.source import Span
-from reference_vm.types import Attrs, AttrValue, ShapeType, Type
+from reference_vm.types import Attrs, AttrValue, DType, ShapeType, Type
+
+_WRITTEN: Final[Mapping[type, str]] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a text",
+    DType: "a dtype such as f32",
+    tuple: "a list such as [1]",
+    type(None): "none",
+}
+"""What the text of a program has for each kind of attribute."""
 
 
 @final
@@ -90,7 +101,7 @@ def _checked(op: OpDef, name: str, value: AttrValue, attr: Attr, span: Span | No
     if float in attr.kinds and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, attr.kinds) or (isinstance(value, bool) and bool not in attr.kinds):
-        expected = " or ".join("none" if k is type(None) else k.__name__ for k in attr.kinds)
+        expected = " or ".join(_WRITTEN[kind] for kind in attr.kinds)
         raise CompileError(catalog.attribute_type(op.name, name, value, expected, span))
     if attr.choices and value not in attr.choices:
         listed = " or ".join(map(repr, attr.choices))

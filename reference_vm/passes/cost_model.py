@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, final
 
@@ -111,27 +112,48 @@ def read(text: str, name: str) -> CostModel:
         found = json.loads(text)
         if not isinstance(found, dict):
             raise ValueError("found no object, expected one of devices, links, operators")
-        devices, links, measured = (found.pop(k, {}) for k in ("devices", "links", "operators"))
+        devices, links, measured = (
+            {d: _object(d, costs) for d, costs in _object(key, found.pop(key, {})).items()}
+            for key in ("devices", "links", "operators")
+        )
         if found:
             raise ValueError(f"found {', '.join(found)}, expected devices, links, operators")
         return CostModel(
             {**_DEVICES, **{d: _device(c) for d, c in devices.items()}},
-            {**_LINKS, **{d: LinkCost(**_numbers(c)) for d, c in links.items()}},
+            {**_LINKS, **{d: LinkCost(**_costs(c, LinkCost)) for d, c in links.items()}},
             {d: _numbers(c) for d, c in measured.items()},
         )
     except RecursionError as error:
         raise CompileError(catalog.cost_model(name, "it is nested too deeply")) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise CompileError(catalog.cost_model(name, str(error))) from error
 
 
+def _object(name: str, found: Any) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError(f"found {json.dumps(found)[:80]} for {name}, expected an object")
+    return found
+
+
 def _device(found: Mapping[str, Any]) -> DeviceCost:
-    rest = {k: v for k, v in found.items() if k != "operations_per_ns"}
-    rate = found.get("operations_per_ns")
-    if rate is not None:
-        rest["operations_per_ns"] = rate
-    numbers = _numbers(rest)
-    return DeviceCost(**{"operations_per_ns": None, **numbers})  # type: ignore[arg-type]
+    is_rated = found.get("operations_per_ns") is not None
+    costs = _costs(found if is_rated else {**found, "operations_per_ns": 1}, DeviceCost)
+    return DeviceCost(**costs) if is_rated else replace(DeviceCost(**costs), operations_per_ns=None)
+
+
+def _costs(found: Mapping[str, Any], form: type[DeviceCost | LinkCost]) -> dict[str, float]:
+    """Return the numbers of one device or link, which must be those that ``form`` has."""
+    keys = [key.name for key in fields(form)]
+    listed = ", ".join(keys)
+    for key in found:
+        if key not in keys:
+            near = get_close_matches(key, keys, n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"found the key {key}, expected {listed}{meant}")
+    for key in keys:
+        if key not in found:
+            raise ValueError(f"found no {key}, expected {listed}")
+    return _numbers(found)
 
 
 def _numbers(found: Mapping[str, Any]) -> dict[str, float]:

@@ -122,7 +122,7 @@ async function main() {
   let values, folder, all, chosen, engine;
   try {
     ({ values, positionals: [folder] } = parseArgs({ allowPositionals: true, options }));
-    if (!values.engine || !folder) throw new Error('name an engine and the folder of an export');
+    if (!values.engine || !folder || !/^\d+$/.test(values.level)) throw new Error('name an engine, a folder and a level that is a number');
     chosen = (all = load('index.json').cases ?? []).filter((c) => c.level <= Number(values.level));
     if (!chosen.length) throw new Error(`${folder} has no case as JSON up to level ${values.level}`);
     engine = await import(pathToFileURL(resolve(values.engine)));

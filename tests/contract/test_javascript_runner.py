@@ -143,9 +143,11 @@ def test_wrong_usage_ends_with_2_and_says_why(tmp_path: Path) -> None:
     )
 
     nothing, other = node(ENGINE, tmp_path / "none"), node(ENGINE, tmp_path / "o")
-    engine = node(tmp_path / "none.mjs", export(tmp_path / "add", "ops/add/floats"))
+    add = export(tmp_path / "add", "ops/add/floats")
+    engine, level = node(tmp_path / "none.mjs", add), node(ENGINE, add, "--level=two")
 
-    assert [ended.returncode for ended in (nothing, other, engine)] == [2, 2, 2]
+    assert [ended.returncode for ended in (nothing, other, engine, level)] == [2, 2, 2, 2]
+    assert "a level that is a number" in level.stderr
     assert "index.json" in nothing.stderr
     assert "--level N (default 2)" in nothing.stderr
     assert "has no case as JSON" in other.stderr

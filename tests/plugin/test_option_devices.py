@@ -116,13 +116,14 @@ def test_workers_report_the_same_counts(pytester: pytest.Pytester, run: Run) -> 
     assert alone.ret == spread.ret == 6
 
 
-def test_a_mistyped_kind_is_one_usage_error(pytester: pytest.Pytester, run: Run) -> None:
+@pytest.mark.parametrize("kind", ["simm", "smi"])
+def test_a_mistyped_kind_is_one_usage_error(kind: str, pytester: pytest.Pytester, run: Run) -> None:
     pytester.makepyfile(TEST)
 
-    result = run("--devices=cpu,simm:1")
+    result = run(f"--devices=cpu,{kind}:1")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*fake has no device simm:1; did you mean sim:1[?]"])
+    result.stderr.fnmatch_lines([f"*fake has no device {kind}:1; did you mean sim:1[?]"])
 
 
 def test_what_others_leave_out_is_not_counted(pytester: pytest.Pytester, run: Run) -> None:

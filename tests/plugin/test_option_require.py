@@ -15,7 +15,7 @@ def test_a_level_that_is_not_judged_fails(run: Run, how: tuple[str, ...]) -> Non
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["required: core@1:L1 is required: L1 is not judged: only 0 of * items of L1 were selected"]
+        ["required: core@1:L1 is required: L1 is not judged: none of * items of L1 were selected"]
     )
 
 

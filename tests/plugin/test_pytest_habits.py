@@ -484,3 +484,12 @@ def test_golden_texts_of_different_tests_have_different_files(
     assert len(files) == 8
     assert "test_plain.txt" in files
     assert "TestOne.test_it.txt" in files
+
+
+def test_a_fixture_that_there_is_not_is_the_reason(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(test_it="def test_one(device, rng): pass")
+
+    result = run("--devices=cpu")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["  test_it.py::test_one*: setup: fixture 'rng' not found"])

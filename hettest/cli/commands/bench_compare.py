@@ -14,6 +14,7 @@ from hettest.bench.statistics import BAND, Verdict
 from hettest.bench.stored import read
 from hettest.cli import bench_tables
 from hettest.cli.output import echo, echo_json
+from hettest.report.counting import counted
 
 NAME = "compare"
 HELP = (
@@ -73,6 +74,6 @@ def _print(found: Comparison) -> None:
         echo(f"new: {name}")
     counts = [f"{len(found.of(verdict))} {verdict}" for verdict in Verdict]
     counts.append(f"{len(found.of(None))} not compared")
-    echo(f"{len(found.rows)} benchmarks in both: {', '.join(counts)}")
+    echo(f"{counted(len(found.rows), 'benchmark')} in both: {', '.join(counts)}")
     if not found.is_decided:
         echo("nothing can be said of any benchmark")

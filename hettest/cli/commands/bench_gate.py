@@ -25,6 +25,7 @@ from hettest.cli import bench_tables
 from hettest.cli.commands.bench_compare import ACROSS, MAY_BE_MISSING, STORAGE
 from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
+from hettest.report.counting import counted
 
 NAME = "gate"
 HELP = (
@@ -168,7 +169,7 @@ def _print(found: Decision) -> None:
     for name in found.new:
         echo(f"new: {name}")
     counts = ", ".join(f"{len(found.of(s))} {s}" for s in Standing if found.of(s))
-    echo(f"{len(found.findings)} benchmarks: {counts or 'none'}")
+    echo(f"{counted(len(found.findings), 'benchmark')}: {counts or 'none'}")
     for reason in found.incomplete:
         echo(f"incomplete: {reason}")
     word = {0: "passed", FAILED: "failed", INCOMPLETE: "incomplete"}[found.exit_code]

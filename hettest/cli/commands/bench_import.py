@@ -11,6 +11,7 @@ from hettest.bench.exchange import action, asv
 from hettest.bench.exchange.writing import require_free, write
 from hettest.cli.commands.bench_export import FORM, Form
 from hettest.cli.output import echo, echo_json
+from hettest.report.counting import counted
 
 NAME = "import"
 HELP = "Write results of asv, or files of github-action-benchmark, as stored runs."
@@ -34,4 +35,4 @@ def run(
     if as_json:
         echo_json({"files": [str(file) for file in written], "values": count}, indent=None)
     else:
-        echo(f"{out}: {len(written)} runs, {count} values")
+        echo(f"{out}: {counted(len(written), 'run')}, {counted(count, 'value')}")

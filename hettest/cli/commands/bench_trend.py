@@ -19,6 +19,7 @@ from hettest.cli import bench_tables
 from hettest.cli.output import echo, echo_json
 from hettest.errors import UsageError
 from hettest.files import cleaned, require_writable, write_text
+from hettest.report.counting import counted
 
 NAME = "trend"
 HELP = (
@@ -65,8 +66,8 @@ def _print(found: Sequence[Trend], runs: int) -> None:
         bench_tables.show(bench_tables.changed(changes))
     for trend in found:
         if trend.is_short:
-            count = len(trend.series.points)
-            echo(f"{trend.series.title}: {count} runs, {FEWEST} are needed to find changes")
+            measured = counted(len(trend.series.points), "run")
+            echo(f"{trend.series.title}: {measured}, {FEWEST} are needed to find changes")
     echo(f"runs: {runs}, benchmarks: {len(found)}, changes: {len(changes)}")
 
 

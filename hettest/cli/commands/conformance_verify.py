@@ -59,7 +59,7 @@ def run(
         asked = (("signature", "--key", key), ("digest", "--digest", digest))
         unchecked = [f"{what} (no {option})" for what, option, given in asked if given is None]
         if part is None:
-            unchecked.append("nothing was run again (no --rerun)")
+            unchecked.append("items run again (no --rerun)")
         _print(path, verdict, unchecked)
     raise typer.Exit(1 if verdict.problems else 0)
 

@@ -16,6 +16,7 @@ from hettest.cli.progress import with_progress
 from hettest.cli.selection import DEVICES, DIR, LEVEL, MAP, PATTERNS, selected
 from hettest.devicemap import parse_devices
 from hettest.export import as_json, as_onnx
+from hettest.report.counting import counted
 
 NAME = "export"
 HELP = "Write cases as JSON for runners in other languages, or in ONNX's test-data layout."
@@ -62,9 +63,9 @@ def _print(index: dict[str, Any], out: Path) -> None:
         echo(f"left out: {count} {reason}")
     if index["form"] == Form.JSON:
         written = sum(case["items"] for case in index["cases"])
-        what = f"{written} items of {len(index['cases'])} cases"
+        what = f"{counted(written, 'item')} of {counted(len(index['cases']), 'case')}"
     else:
-        what = f"{len(index['models'])} items"
+        what = counted(len(index["models"]), "item")
     echo(f"exported: {what} to {out}; not exported: {len(index['not_exported'])}")
 
 

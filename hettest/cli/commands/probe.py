@@ -19,6 +19,7 @@ from hettest.limits import Limits, parse_seconds
 from hettest.probing.markdown import render
 from hettest.probing.support import Colour, Support, Survey
 from hettest.probing.surveying import survey
+from hettest.report.counting import counted
 
 NAME = "probe"
 HELP = (
@@ -70,7 +71,7 @@ def _print(found: Survey) -> None:
     for device in found.untried:
         echo(f"{device}: not tried: each item on it needs more than is declared")
     counts = ", ".join(f"{len(found.of(colour))} {colour.value}" for colour in Colour)
-    echo(f"{found.backend}: {len(found.words)} words: {counts}")
+    echo(f"{found.backend}: {counted(len(found.words), 'word')}: {counts}")
 
 
 def _grouped(words: Sequence[Support]) -> dict[str, list[str]]:

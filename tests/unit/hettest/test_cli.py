@@ -168,6 +168,33 @@ def test_each_pattern_must_match(
     assert "no item matches nosuch on cpu:0, sim:0, up to level 4" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("op/add",), "on cpu:0, sim:0; did you mean ops/add or "),
+        (("shared_input",), "; did you mean placement/shared_input?"),
+        (("zzz",), "; hettest list prints what there is"),
+        (
+            ("ops/add/floats[brodcast,default=cpu:0]",),
+            "; hettest list ops/add/floats --devices=cpu:0,sim:0 prints the items that it has",
+        ),
+        (
+            ("placement/shared_input", "--devices=cpu"),
+            "; placement/shared_input is there, but has no item for this choice of devices",
+        ),
+    ],
+)
+def test_a_pattern_that_matches_nothing_says_what_may_be_meant(
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert hettest(monkeypatch, "run", *arguments) == 2
+
+    assert said in capsys.readouterr().err
+
+
 def test_an_xml_report_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

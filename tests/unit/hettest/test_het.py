@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,16 @@ def test_a_device_of_no_known_kind_and_devices_without_roles_are_usage_errors() 
         Het(Backend()).check(PROGRAM, (A, B), on="cpu,npu")
     with pytest.raises(UsageError, match="found 3 devices, cpu:0, sim:0, sim:1, for the roles"):
         Het(Backend()).check(PROGRAM, (A, B), on="cpu,sim,sim:1")
+
+
+def test_a_wrong_number_of_copies_names_the_values_and_shows_the_program() -> None:
+    with pytest.raises(HetFailure) as caught:
+        Het(fake_backend.copy_twice()).check(PROGRAM, (A, B), on=PAIR)
+
+    lines = [line.strip() for line in str(caught.value).splitlines()]
+    below = lines[lines.index("copies failed: found 4, expected exactly 3") + 1]
+    assert re.fullmatch(r"main/%\w+: found 2, expected 1", below)
+    first, last = PROGRAM.strip().splitlines()[0], PROGRAM.strip().splitlines()[-1]
+    shown = lines[lines.index("program:") + 1 : lines.index("executed:")]
+    assert shown[0].endswith(f"| {first}")
+    assert shown[-1].endswith(f"| {last}")

@@ -37,6 +37,13 @@ class Choosy:
         pass
 
 
+class Plain(Choosy):
+    """A backend without options."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
 def needs_a_path(path: str, queues=2) -> Choosy:  # type: ignore[no-untyped-def]
     return Choosy(path, queues)
 
@@ -92,6 +99,8 @@ def test_whatever_takes_any_option_gets_texts() -> None:
         (f"{HERE}:Choosy:scale=big", "option scale is 'big', expected a number"),
         (f"{HERE}:Choosy:checked=perhaps", "option checked is 'perhaps', expected true or false"),
         (f"{HERE}:needs_a_path", "needs an option path: .*:needs_a_path:path="),
+        (f"{HERE}:Plain:x=1", "has no option x; it takes no options"),
+        (f"{HERE}:Nowhere", f"^backend {HERE}:Nowhere cannot be loaded"),
         ("reference_vm:x=1", "has no option x; its options are executor"),
         ("reference_vm:executor=fast", "found executor fast, expected native or interpreter"),
     ],

@@ -35,7 +35,7 @@ def test_compare_shows_both_verdicts_and_the_change(
         "slower,",
         "slower",
     ]
-    assert "missing: t.py::test_gone\nnew: t.py::test_new\n" in printed
+    assert "missing: t.py::test_gone\nnew: t.py::test_new\n1 benchmark in both: " in printed
 
 
 def test_compare_ends_with_what_it_found(

@@ -68,7 +68,7 @@ def test_a_run_is_packed_and_verified(hettest: Hettest, tmp_path: Path) -> None:
     assert digest_in(packed) == digest_in(printed)
 
     code, found = hettest("verify", archive, f"--digest={digest_in(packed)}")
-    unchecked = "signature (no --key), nothing was run again (no --rerun)"
+    unchecked = "signature (no --key), items run again (no --rerun)"
     assert (code, found.splitlines()[-1]) == (0, f"verified; not checked: {unchecked}")
     assert "mini@1: L3 reached" in found
 

@@ -161,7 +161,7 @@ def test_too_few_devices_leave_a_level_unjudged(tmp_path: Path) -> None:
     found = judged(tmp_path, records, devices=one)
 
     assert found.level == 2
-    assert found.next[0].reason == "1 cases of L3 need more devices than were named"
+    assert found.next[0].reason == "1 case of L3 needs more devices than were named"
 
 
 def test_one_device_is_enough_up_to_l2(tmp_path: Path) -> None:

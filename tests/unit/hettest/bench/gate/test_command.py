@@ -138,7 +138,7 @@ def test_each_checkout_runs_its_own_sources(
 
     code, printed = gate(own, f"--checkout={base}", "--turns=3", "--confirm=0", "--keep=../kept")
 
-    assert (code, "1 benchmarks: 1 slower" in printed) == (1, True)
+    assert (code, "1 benchmark: 1 slower" in printed) == (1, True)
     assert "turn 3 of 3: this checkout: all benchmarks" in printed
     assert len(list((tmp_path / "kept").glob("*.json"))) == 6
 
