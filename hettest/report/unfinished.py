@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hettest.errors import UsageError
@@ -23,7 +23,7 @@ def marker_of(report: Path) -> Path:
 
 def mark(reports: Iterable[Path], started: float) -> None:
     """Write the file beside each report."""
-    begun = datetime.fromtimestamp(started).astimezone().isoformat(timespec="seconds")
+    begun = datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
     for report in reports:
         with suppress(UsageError):  # the report cannot be written either, and that will be said
             write_text(marker_of(report), f"{begun}\n")
