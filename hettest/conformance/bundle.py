@@ -80,6 +80,8 @@ def _of_archive(path: Path) -> Iterator[_Member]:
                 if not member.isreg() or member.issparse():
                     raise UsageError(f"{path}: {member.name!r} is no plain file")
                 yield member.name, member.size, partial(_content, archive, member)
+            if bounded.getvalue()[archive.offset :].strip(b"\0"):
+                raise UsageError(f"{path}: has more behind the end of the archive")
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

@@ -118,6 +118,17 @@ def test_a_damaged_archive_is_told(tmp_path: Path, spoil: Callable[[bytes], byte
         bundle.read(path)
 
 
+@pytest.mark.parametrize(
+    "more", [b"more", bytes(1024) + b"more", member("late")[0].tobuf()], ids=["text", "far", "file"]
+)
+def test_what_is_behind_the_end_is_refused(tmp_path: Path, more: bytes) -> None:
+    path = archive(tmp_path / "r.tar.gz", member("report.json"))
+    path.write_bytes(path.read_bytes() + gzip.compress(more))
+
+    with pytest.raises(UsageError, match="has more behind the end of the archive"):
+        bundle.read(path)
+
+
 def test_links_and_folders_in_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "link").symlink_to("/etc/passwd")
