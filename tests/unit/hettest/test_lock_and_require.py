@@ -156,7 +156,7 @@ def test_a_level_that_is_reached_changes_nothing(run: Hettest, required: str) ->
 @pytest.mark.parametrize(
     ("required", "told"),
     [
-        ("core@1:L1", "L1 is not judged: only 0 of "),
+        ("core@1:L1", "L1 is not judged: none of "),
         ("core@1:L0:sim:1", "L0 is reached on cpu:0, sim:0, and nothing was seen to run on sim:1"),
         ("dynamic@1:L5", "L5 functions is not reached: not declared: "),
         ("dynamic@1:L5-data-types", "L5 data types is not reached: not declared: "),
