@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,8 +35,14 @@ settings.register_profile("same", settings.get_profile("explore"), derandomize=T
 settings.load_profile("same")
 
 
+KEPT: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX")
+"""Of the variables that tell Python how to run: the others are not for the processes of tests."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     os.environ[PROGRAMS] = "off"
+    for name in [n for n in os.environ if n.startswith("PYTHON") and n not in KEPT]:
+        del os.environ[name]
     for guard in (file_access, skips):
         config.pluginmanager.register(guard)
 

@@ -37,11 +37,12 @@ from hettest.cli.commands import (
     waive_add,
     waive_audit,
 )
-from hettest.cli.output import echo
+from hettest.cli.output import discard, echo, flush
 from hettest.errors import BackendCrash, CaseError, UsageError
 from hettest.files.reading import DocumentError
 from hettest.termination import SignalHandlers, name_of
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OF_NAMES: Final = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
 """What is wrong with a name on the command line, or with the rights of whoever called."""
 
@@ -96,7 +97,10 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        application()()
+        try:
+            application()()
+        finally:
+            flush()
     except UsageError as error:
         echo(f"hettest: {error}", err=True)
         sys.exit(2)
@@ -107,6 +111,10 @@ def _run() -> None:
         echo(f"hettest: crashed: {crash}", err=True)
         sys.exit(1)
     except OSError as error:
+        if error.filename is None and error.errno in _NO_ROOM:
+            discard()
+            echo(f"hettest: the output cannot be written: {error.strerror}", err=True)
+            sys.exit(2)
         if error.filename is None or error.errno not in _OF_NAMES:
             raise
         name = cut(str(error.filename), 100)

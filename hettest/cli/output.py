@@ -7,7 +7,9 @@ JSON and Python write it. Documents and JSON are printed whole.
 from __future__ import annotations
 
 import json
+import os
 import sys
+from contextlib import suppress
 from typing import Any, Final
 
 import typer
@@ -51,6 +53,28 @@ def echo_document(text: str, *, err: bool = False) -> None:
     except OSError as error:
         name = "the terminal" if err else "the output"
         raise UsageError(f"{name} cannot be written: {error.strerror}") from error
+
+
+def flush() -> None:
+    """Write out what is left of the output; a reader that has seen enough is no fault.
+
+    Raises:
+        OSError: There is no room for it.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        return
+    try:
+        sys.stdout.flush()
+    except _NO_READER:
+        discard()
+
+
+def discard() -> None:
+    """Drop what is left of the output, which the interpreter would try to write as it ends."""
+    with suppress(OSError, ValueError):  # it is no file
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
 
 
 def _encodable(text: str, encoding: str) -> str:

@@ -231,14 +231,19 @@ def test_a_name_that_is_too_long_is_told() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux that has no room")
-def test_no_room_for_the_output_is_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "program.hir"
-    path.write_text(LOOP)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("args", [("opt", "program.hir"), ("--help",)])
+def test_no_room_for_the_output_is_a_sentence(
+    tmp_path: Path, args: tuple[str, ...], unbuffered: str
+) -> None:
+    (tmp_path / "program.hir").write_text(LOOP)
     code = "from reference_vm.cli.main import main; main()"
 
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code, "opt", str(path)],
+            [sys.executable, "-c", code, *args],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,22 +62,37 @@ def test_a_path_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
-def test_no_room_for_the_output_is_told(report: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("args", [("report", "REPORT"), ("--help",)])
+def test_no_room_for_the_output_is_told(
+    report: Path, args: tuple[str, ...], unbuffered: str
+) -> None:
     code = "from hettest.cli.main import main; main()"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code, "report", str(report)],
+            [sys.executable, "-c", code, *(a.replace("REPORT", str(report)) for a in args)],
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
 
-    assert done.stderr.splitlines()[0] == (
-        "hettest: the output cannot be written: No space left on device"
+    told = "hettest: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.parametrize("args", [("list", "--devices=cpu,sim"), ("--help",)])
+def test_a_reader_that_has_seen_enough_is_told_nothing(args: tuple[str, ...]) -> None:
+    code = "from hettest.cli.main import main; main()"
+    read, write_end = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], stdout=write_end, stderr=subprocess.PIPE, check=False
     )
-    assert "Traceback (most recent call last):\n  File" not in done.stderr.partition("Exception")[0]
-    assert done.returncode != 0
+    os.close(write_end)
+
+    assert done.stderr == b""
 
 
 @given(texts())
