@@ -18,6 +18,7 @@ WRITERS: Final[Mapping[str, str]] = {
     "conformance/packing.py": "an archive in memory",
     "locks.py": "locks, which nothing is written to",
     "bench/gate/measuring.py": "the output of a process, while it runs",
+    "cli/output.py": "the device that drops output for which there is no room",
     "isolation/process.py": "memory that two processes share, without a name",
     "probing/serving.py": "what a process prints while it is served, in a file without a name",
 }
