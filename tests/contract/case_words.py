@@ -83,7 +83,7 @@ def _one_more(value: Any) -> Any:
     return (value + 1).astype(value.dtype)
 
 
-def _seen(**changes: Callable[[Any], Any]) -> Mapping[str, Any]:
+def _observing(**changes: Callable[[Any], Any]) -> Mapping[str, Any]:
     """Return a backend that shows something else than it did, and is known by its report alone."""
 
     def show(module: Module, device_map: Mapping[str, str], seen: Observation) -> Observation:
@@ -95,15 +95,17 @@ def _seen(**changes: Callable[[Any], Any]) -> Mapping[str, Any]:
 
 
 def _with(extra: Copy) -> Mapping[str, Any]:
-    return _seen(copies=lambda copies: (*copies, extra))
+    return _observing(copies=lambda copies: (*copies, extra))
 
 
 def _without(cause: str) -> Mapping[str, Any]:
-    return _seen(copies=lambda copies: [c for c in copies if c.cause != cause])
+    return _observing(copies=lambda copies: [c for c in copies if c.cause != cause])
 
 
 def _resized(factor: float) -> Mapping[str, Any]:
-    return _seen(copies=lambda cs: [replace(c, bytes=int((c.bytes or 0) * factor)) for c in cs])
+    return _observing(
+        copies=lambda cs: [replace(c, bytes=int((c.bytes or 0) * factor)) for c in cs]
+    )
 
 
 def _read(value: str) -> Copy:
@@ -114,8 +116,10 @@ def _argument(value: str) -> Copy:
     return Copy("cpu:0", "sim:0", value, 16, "argument")
 
 
-WRONG: Final = _seen(results=_one_more)
-UNSIGNED: Final = _seen(results=lambda value: np.where(value == 0, np.zeros_like(value), value))
+WRONG: Final = _observing(results=_one_more)
+UNSIGNED: Final = _observing(
+    results=lambda value: np.where(value == 0, np.zeros_like(value), value)
+)
 
 
 def _tensor(written: str, expected: str, dtype: str = "f32", shape: str = "[4]") -> Word:
@@ -313,7 +317,7 @@ WORDS: Final[Mapping[str, tuple[Word, ...]]] = {
     "expect.placement": (
         Word(
             text(PULLED, A, tail='[expect.placement]\nt = "host"\n'),
-            _seen(executions=_on_accelerator),
+            _observing(executions=_on_accelerator),
             "placement",
         ),
     ),
@@ -348,7 +352,7 @@ WORDS: Final[Mapping[str, tuple[Word, ...]]] = {
     "expect.values.ulps": (
         Word(
             text(MOVED, ONE, tail=LOOSE),
-            _seen(results=lambda v: (v * (1 + 2.0**-19)).astype(v.dtype)),
+            _observing(results=lambda v: (v * (1 + 2.0**-19)).astype(v.dtype)),
             "values",
         ),
     ),
@@ -422,7 +426,7 @@ WORDS: Final[Mapping[str, tuple[Word, ...]]] = {
                 ONE.replace("f32", "${dtype}"),
                 tail='[sweep]\ndtype = ["f32", "f64"]\n',
             ),
-            _seen(results=lambda value: value.astype(np.float32)),
+            _observing(results=lambda value: value.astype(np.float32)),
             "values",
             "dtype=f64",
         ),

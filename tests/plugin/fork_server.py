@@ -82,8 +82,7 @@ def serve() -> None:
     """Fork a process for each line that is read, and write how it ended."""
     for name in LOADED:
         __import__(name)
-    operators = sys.modules["hettest.language"].operators
-    operators()
+    sys.modules["hettest.language"].operators()  # builds the table that each would build
     replies = os.fdopen(os.dup(1), "w")
     requests = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - to the very end
     while line := requests.readline():

@@ -66,19 +66,19 @@ def content(profile: Profile) -> ReportContent:
 
 
 @pytest.fixture(scope="module")
-def written(
+def original(
     tmp_path_factory: pytest.TempPathFactory, profile: Profile, content: ReportContent
 ) -> Path:
     """The report of that run, for all tests to read."""
-    path = tmp_path_factory.mktemp("report") / "written"
+    path = tmp_path_factory.mktemp("report") / "original"
     writing.write(path, content, profile)
     return path
 
 
 @pytest.fixture
-def folder(tmp_path: Path, written: Path) -> Path:
+def folder(tmp_path: Path, original: Path) -> Path:
     """The report of that run, to be edited."""
-    return shutil.copytree(written, tmp_path / "made")
+    return shutil.copytree(original, tmp_path / "made")
 
 
 Files = dict[str, bytes]
@@ -89,8 +89,8 @@ needs_ssh_keygen = pytest.mark.skipif(
 
 
 @pytest.fixture
-def files(written: Path) -> Files:
-    return bundle.read(written)
+def files(original: Path) -> Files:
+    return bundle.read(original)
 
 
 def rejudged(content: ReportContent) -> ReportContent:
