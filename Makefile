@@ -7,9 +7,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# The tests start hundreds of processes: what one of them has compiled, the next need not.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: run test bench check format docs clean
 
 # One thread of the linear algebra library: the oracle itself evaluates on two.

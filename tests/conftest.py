@@ -36,7 +36,10 @@ settings.load_profile("same")
 
 
 KEPT: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX")
-"""Of the variables that tell Python how to run: the others are not for the processes of tests."""
+"""Of the variables that tell Python how to run: the others are not for the processes of tests.
+
+Those start by the hundred, and what one of them has compiled, the next need not.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
